@@ -1,0 +1,26 @@
+# A layer is one folder and one target. Its headers are found as "<layer>/file.hpp", but only by targets that
+# link the layer: each gets an include directory of its own, so that an include against the arrows of
+# docs/architecture.md does not compile.
+
+add_library(godwit_flags INTERFACE)
+target_compile_options(godwit_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+                       -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+if(GODWIT_SANITIZE)
+  target_compile_options(godwit_flags INTERFACE -fsanitize=${GODWIT_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(godwit_flags INTERFACE -fsanitize=${GODWIT_SANITIZE})
+endif()
+
+add_library(godwit_public_headers INTERFACE)
+target_include_directories(godwit_public_headers INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+target_compile_features(godwit_public_headers INTERFACE cxx_std_20)
+
+# godwit_layer(NAME SOURCES ... [LINK ...]): object library godwit_NAME.
+function(godwit_layer name)
+  cmake_parse_arguments(LAYER "" "" "SOURCES;LINK" ${ARGN})
+  set(view ${PROJECT_BINARY_DIR}/layers/${name})
+  file(MAKE_DIRECTORY ${view})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${view}/${name} SYMBOLIC)
+  add_library(godwit_${name} OBJECT ${LAYER_SOURCES})
+  target_include_directories(godwit_${name} PUBLIC ${view})
+  target_link_libraries(godwit_${name} PUBLIC godwit_public_headers ${LAYER_LINK} PRIVATE godwit_flags)
+endfunction()

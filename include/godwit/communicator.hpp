@@ -1,0 +1,226 @@
+// Communicator: an ordered group of ranks whose messages never meet those of another communicator.
+#pragma once
+
+#include <godwit/buffer.hpp>
+#include <godwit/collective.hpp>
+#include <godwit/request.hpp>
+#include <godwit/window.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace godwit {
+
+namespace detail {
+struct CommunicatorState;
+}
+
+/// A message that a matched probe took out of the queue; only this handle can receive it now.
+/// Destroying it without receiving discards the message.
+class MatchedMessage {
+ public:
+  MatchedMessage() noexcept = default;
+  MatchedMessage(core::Worker* worker, core::Operation* operation, MessageInfo info) noexcept
+      : worker_(worker), operation_(operation), info_(info) {}
+  MatchedMessage(MatchedMessage&& other) noexcept;
+  MatchedMessage& operator=(MatchedMessage&& other) noexcept;
+  ~MatchedMessage();
+
+  const MessageInfo& info() const noexcept { return info_; }
+  Request irecv_bytes(void* data, std::size_t bytes);
+  template <RecvBuffer B>
+  MessageInfo recv(B&& data) {
+    auto bytes = detail::writable_bytes_of(data);
+    return irecv_bytes(bytes.data(), bytes.size()).wait();
+  }
+
+ private:
+  core::Worker* worker_ = nullptr;
+  core::Operation* operation_ = nullptr;
+  MessageInfo info_;
+};
+
+/// An active message as its handler sees it. The payload is valid during the call only. A handler may
+/// send, put and complete things; it may not wait.
+struct ActiveMessage {
+  Rank source;
+  std::span<const std::byte> payload;
+};
+using ActiveMessageHandler = std::function<void(const ActiveMessage&)>;
+
+/// A copyable handle; copies name the same communicator. Every call may throw Error: invalid_argument
+/// for wrong ranks, tags and buffers (nothing was sent then), peer_failed, aborted, truncated, mismatch.
+class Communicator {
+ public:
+  Communicator() = default;
+  explicit Communicator(std::shared_ptr<detail::CommunicatorState> state) : state_(std::move(state)) {}
+
+  Rank rank() const;
+  int size() const;
+
+  // --- tagged messages ---------------------------------------------------------------------------
+  template <SendBuffer B>
+  void send(const B& data, Rank to, Tag tag = 0) {
+    auto bytes = detail::bytes_of(data);
+    send_bytes(bytes.data(), bytes.size(), to, tag);
+  }
+  template <SendBuffer B>
+  Request isend(const B& data, Rank to, Tag tag = 0) {
+    auto bytes = detail::bytes_of(data);
+    return isend_bytes(bytes.data(), bytes.size(), to, tag);
+  }
+  template <RecvBuffer B>
+  MessageInfo recv(B&& data, Rank from = any_source, Tag tag = any_tag) {
+    auto bytes = detail::writable_bytes_of(data);
+    return recv_bytes(bytes.data(), bytes.size(), from, tag);
+  }
+  template <RecvBuffer B>
+  Request irecv(B&& data, Rank from = any_source, Tag tag = any_tag) {
+    auto bytes = detail::writable_bytes_of(data);
+    return irecv_bytes(bytes.data(), bytes.size(), from, tag);
+  }
+  template <SendBuffer S, RecvBuffer R>
+  MessageInfo sendrecv(const S& out, Rank to, R&& in, Rank from, Tag tag = 0) {
+    auto send = detail::bytes_of(out);
+    auto recv = detail::writable_bytes_of(in);
+    Request incoming = irecv_bytes(recv.data(), recv.size(), from, tag);
+    send_bytes(send.data(), send.size(), to, tag);
+    return incoming.wait();
+  }
+
+  void send_bytes(const void* data, std::size_t bytes, Rank to, Tag tag = 0);
+  Request isend_bytes(const void* data, std::size_t bytes, Rank to, Tag tag = 0);
+  /// Synchronous mode (MPI_Ssend): completes only when the receiver has matched the message.
+  Request issend_bytes(const void* data, std::size_t bytes, Rank to, Tag tag = 0);
+  MessageInfo recv_bytes(void* data, std::size_t bytes, Rank from = any_source, Tag tag = any_tag);
+  Request irecv_bytes(void* data, std::size_t bytes, Rank from = any_source, Tag tag = any_tag);
+
+  /// Waits for (looks once for) a message without receiving it.
+  MessageInfo probe(Rank from = any_source, Tag tag = any_tag);
+  std::optional<MessageInfo> iprobe(Rank from = any_source, Tag tag = any_tag);
+  /// As probe, and takes the message out of the queue.
+  MatchedMessage mprobe(Rank from = any_source, Tag tag = any_tag);
+  std::optional<MatchedMessage> improbe(Rank from = any_source, Tag tag = any_tag);
+
+  // --- active messages ----------------------------------------------------------------------------
+  /// Registers the handler of messages with this id (0..65535) in this communicator; an empty function
+  /// removes it. Messages that come before their handler is registered wait for it.
+  void on_message(std::uint16_t id, ActiveMessageHandler handler);
+  /// Runs the handler `id` at `to` with a copy of the data; done when the buffer may be reused.
+  template <SendBuffer B>
+  Request message(const B& data, Rank to, std::uint16_t id) {
+    auto bytes = detail::bytes_of(data);
+    return message_bytes(bytes.data(), bytes.size(), to, id);
+  }
+  Request message_bytes(const void* data, std::size_t bytes, Rank to, std::uint16_t id);
+
+  // --- one-sided ----------------------------------------------------------------------------------
+  /// Local: registers memory and makes its key.
+  Region region_bytes(void* data, std::size_t bytes);
+  template <RecvBuffer B>
+  Region region(B&& data) {
+    auto bytes = detail::writable_bytes_of(data);
+    return region_bytes(bytes.data(), bytes.size());
+  }
+  /// Puts to (gets from) a region by its key; offsets in bytes. Out of bounds is an error at the call.
+  Request put_bytes(const void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset,
+                    PutOptions options = {});
+  Request get_bytes(void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset);
+  /// Collective: every rank exposes its range.
+  template <ContiguousData B>
+  Window<std::ranges::range_value_t<B>> window(B&& data) {
+    auto bytes = detail::writable_bytes_of(data);
+    return Window<std::ranges::range_value_t<B>>(window_bytes(bytes.data(), bytes.size()));
+  }
+  ByteWindow window_bytes(void* data, std::size_t bytes);
+
+  // --- collectives: every rank calls them in the same order ----------------------------------------
+  void barrier() { collective({.collective = Collective::barrier}); }
+  template <RecvBuffer B>
+  void broadcast(B&& data, Rank root) {
+    ibroadcast(data, root).wait();
+  }
+  template <RecvBuffer B>
+  void allreduce(B&& data, ReduceOp op) {
+    iallreduce(data, op).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void allreduce(const S& in, R&& out, ReduceOp op) {
+    iallreduce(in, out, op).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void reduce(const S& in, R&& out, ReduceOp op, Rank root) {
+    ireduce(in, out, op, root).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void allgather(const S& in, R&& out) {
+    iallgather(in, out).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void reduce_scatter(const S& in, R&& out, ReduceOp op) {
+    ireduce_scatter(in, out, op).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void gather(const S& in, R&& out, Rank root) {
+    igather(in, out, root).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void scatter(const S& in, R&& out, Rank root) {
+    iscatter(in, out, root).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void alltoall(const S& in, R&& out) {
+    ialltoall(in, out).wait();
+  }
+
+  Request ibarrier() { return icollective({.collective = Collective::barrier}); }
+  template <RecvBuffer B>
+  Request ibroadcast(B&& data, Rank root);
+  template <RecvBuffer B>
+  Request iallreduce(B&& data, ReduceOp op);
+  template <SendBuffer S, RecvBuffer R>
+  Request iallreduce(const S& in, R&& out, ReduceOp op);
+  template <SendBuffer S, RecvBuffer R>
+  Request ireduce(const S& in, R&& out, ReduceOp op, Rank root);
+  template <SendBuffer S, RecvBuffer R>
+  Request iallgather(const S& in, R&& out);
+  template <SendBuffer S, RecvBuffer R>
+  Request ireduce_scatter(const S& in, R&& out, ReduceOp op);
+  template <SendBuffer S, RecvBuffer R>
+  Request igather(const S& in, R&& out, Rank root);
+  template <SendBuffer S, RecvBuffer R>
+  Request iscatter(const S& in, R&& out, Rank root);
+  template <SendBuffer S, RecvBuffer R>
+  Request ialltoall(const S& in, R&& out);
+
+  void collective(const CollectiveCall& call);
+  Request icollective(const CollectiveCall& call);
+
+  // --- groups ---------------------------------------------------------------------------------------
+  /// Collective. Same ranks, separate messages.
+  Communicator dup();
+  /// Collective. One communicator per colour, ranked by (key, rank); a negative colour gets an empty handle.
+  Communicator split(int color, int key = 0);
+  /// Collective over the listed ranks only, which all pass the same list; works when other ranks have failed.
+  Communicator from_ranks(std::span<const Rank> ranks);
+  /// Ranks of this communicator that are known to have failed.
+  std::vector<Rank> failed() const;
+  /// Makes every pending and later operation of this communicator fail with `aborted` on every member.
+  /// Needs nobody's help and returns at once.
+  void abort(std::string_view reason);
+  /// False for a default-constructed handle and for those whom split() left out.
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+
+  detail::CommunicatorState* state() const noexcept { return state_.get(); }
+
+ private:
+  std::shared_ptr<detail::CommunicatorState> state_;
+};
+
+}  // namespace godwit
+
+#include <godwit/detail/collectives.hpp>

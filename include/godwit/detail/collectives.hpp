@@ -1,0 +1,157 @@
+// Typed collectives: check lengths, fill in a CollectiveCall.
+#pragma once
+
+#include <godwit/communicator.hpp>
+#include <godwit/error.hpp>
+
+namespace godwit {
+namespace detail {
+
+template <class B>
+struct element {
+  using type = std::remove_cvref_t<B>;
+};
+template <ContiguousData B>
+struct element<B> {
+  using type = std::ranges::range_value_t<B>;
+};
+template <class B>
+using element_t = typename element<std::remove_cvref_t<B>>::type;
+
+template <class B>
+std::size_t length_of(const B& buffer) noexcept {
+  return bytes_of(buffer).size() / sizeof(element_t<B>);
+}
+
+/// Movement only: any trivially copyable element travels as bytes when it has no DataType of its own.
+template <class T>
+struct moved {
+  static constexpr DataType type = DataType::uint8;
+  static constexpr std::size_t units = sizeof(T);
+};
+template <class T>
+requires requires { data_type_of<T>::value; }
+struct moved<T> {
+  static constexpr DataType type = data_type_of<T>::value;
+  static constexpr std::size_t units = 1;
+};
+
+/// Throws Error(invalid_argument): "allgather: receive buffer holds 12 elements, 4 ranks x 4 elements need 16".
+void check_length(Collective collective, std::string_view which, std::size_t have, std::size_t ranks,
+                  std::size_t per_rank);
+
+}  // namespace detail
+
+template <RecvBuffer B>
+Request Communicator::ibroadcast(B&& data, Rank root) {
+  using T = detail::element_t<B>;
+  auto bytes = detail::writable_bytes_of(data);
+  return icollective({.collective = Collective::broadcast,
+                      .send = bytes.data(),
+                      .recv = bytes.data(),
+                      .count = detail::length_of(data) * detail::moved<T>::units,
+                      .type = detail::moved<T>::type,
+                      .root = root});
+}
+
+template <RecvBuffer B>
+Request Communicator::iallreduce(B&& data, ReduceOp op) {
+  return iallreduce(data, data, op);
+}
+
+template <SendBuffer S, RecvBuffer R>
+Request Communicator::iallreduce(const S& in, R&& out, ReduceOp op) {
+  using T = detail::element_t<S>;
+  static_assert(std::is_same_v<T, detail::element_t<R>>, "allreduce: element types of in and out differ");
+  detail::check_length(Collective::allreduce, "receive", detail::length_of(out), 1, detail::length_of(in));
+  return icollective({.collective = Collective::allreduce,
+                      .send = detail::bytes_of(in).data(),
+                      .recv = detail::writable_bytes_of(out).data(),
+                      .count = detail::length_of(in),
+                      .type = data_type_of<T>::value,
+                      .op = op});
+}
+
+template <SendBuffer S, RecvBuffer R>
+Request Communicator::ireduce(const S& in, R&& out, ReduceOp op, Rank root) {
+  using T = detail::element_t<S>;
+  static_assert(std::is_same_v<T, detail::element_t<R>>, "reduce: element types of in and out differ");
+  if (rank() == root)
+    detail::check_length(Collective::reduce, "receive", detail::length_of(out), 1, detail::length_of(in));
+  return icollective({.collective = Collective::reduce,
+                      .send = detail::bytes_of(in).data(),
+                      .recv = detail::writable_bytes_of(out).data(),
+                      .count = detail::length_of(in),
+                      .type = data_type_of<T>::value,
+                      .op = op,
+                      .root = root});
+}
+
+template <SendBuffer S, RecvBuffer R>
+Request Communicator::iallgather(const S& in, R&& out) {
+  using T = detail::element_t<S>;
+  static_assert(std::is_same_v<T, detail::element_t<R>>, "allgather: element types of in and out differ");
+  detail::check_length(Collective::allgather, "receive", detail::length_of(out), size(), detail::length_of(in));
+  return icollective({.collective = Collective::allgather,
+                      .send = detail::bytes_of(in).data(),
+                      .recv = detail::writable_bytes_of(out).data(),
+                      .count = detail::length_of(in) * detail::moved<T>::units,
+                      .type = detail::moved<T>::type});
+}
+
+template <SendBuffer S, RecvBuffer R>
+Request Communicator::ireduce_scatter(const S& in, R&& out, ReduceOp op) {
+  using T = detail::element_t<S>;
+  static_assert(std::is_same_v<T, detail::element_t<R>>, "reduce_scatter: element types of in and out differ");
+  detail::check_length(Collective::reduce_scatter, "send", detail::length_of(in), size(), detail::length_of(out));
+  return icollective({.collective = Collective::reduce_scatter,
+                      .send = detail::bytes_of(in).data(),
+                      .recv = detail::writable_bytes_of(out).data(),
+                      .count = detail::length_of(out),
+                      .type = data_type_of<T>::value,
+                      .op = op});
+}
+
+template <SendBuffer S, RecvBuffer R>
+Request Communicator::igather(const S& in, R&& out, Rank root) {
+  using T = detail::element_t<S>;
+  static_assert(std::is_same_v<T, detail::element_t<R>>, "gather: element types of in and out differ");
+  if (rank() == root)
+    detail::check_length(Collective::gather, "receive", detail::length_of(out), size(), detail::length_of(in));
+  return icollective({.collective = Collective::gather,
+                      .send = detail::bytes_of(in).data(),
+                      .recv = detail::writable_bytes_of(out).data(),
+                      .count = detail::length_of(in) * detail::moved<T>::units,
+                      .type = detail::moved<T>::type,
+                      .root = root});
+}
+
+template <SendBuffer S, RecvBuffer R>
+Request Communicator::iscatter(const S& in, R&& out, Rank root) {
+  using T = detail::element_t<S>;
+  static_assert(std::is_same_v<T, detail::element_t<R>>, "scatter: element types of in and out differ");
+  if (rank() == root)
+    detail::check_length(Collective::scatter, "send", detail::length_of(in), size(), detail::length_of(out));
+  return icollective({.collective = Collective::scatter,
+                      .send = detail::bytes_of(in).data(),
+                      .recv = detail::writable_bytes_of(out).data(),
+                      .count = detail::length_of(out) * detail::moved<T>::units,
+                      .type = detail::moved<T>::type,
+                      .root = root});
+}
+
+template <SendBuffer S, RecvBuffer R>
+Request Communicator::ialltoall(const S& in, R&& out) {
+  using T = detail::element_t<S>;
+  static_assert(std::is_same_v<T, detail::element_t<R>>, "alltoall: element types of in and out differ");
+  const std::size_t block = detail::length_of(in) / static_cast<std::size_t>(size());
+  detail::check_length(Collective::alltoall, "send", detail::length_of(in), size(), block);
+  detail::check_length(Collective::alltoall, "receive", detail::length_of(out), size(), block);
+  return icollective({.collective = Collective::alltoall,
+                      .send = detail::bytes_of(in).data(),
+                      .recv = detail::writable_bytes_of(out).data(),
+                      .count = block * detail::moved<T>::units,
+                      .type = detail::moved<T>::type});
+}
+
+}  // namespace godwit

@@ -1,0 +1,88 @@
+// Request: one operation in flight. Waiting for one, any, some or all of several.
+#pragma once
+
+#include <godwit/error.hpp>
+#include <godwit/types.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace godwit {
+
+namespace core {
+struct Operation;
+class Worker;
+}  // namespace core
+
+/// What a receive (or probe) found. `size` is the length of the message in bytes, also when it was truncated.
+struct MessageInfo {
+  Rank source = any_source;
+  Tag tag = any_tag;
+  std::size_t size = 0;
+};
+
+/// Move-only handle of an operation. The destructor cancels a pending receive, then waits, so that no
+/// transport ever writes into a buffer that is gone. A default-constructed Request is done.
+class [[nodiscard]] Request {
+ public:
+  Request() noexcept = default;
+  Request(core::Worker* worker, core::Operation* operation) noexcept : worker_(worker), operation_(operation) {}
+  Request(Request&& other) noexcept
+      : worker_(std::exchange(other.worker_, nullptr)),
+        operation_(std::exchange(other.operation_, nullptr)),
+        info_(other.info_) {}
+  Request& operator=(Request&& other) noexcept;
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+  ~Request();
+
+  /// Waits for completion. Throws Error. After it the request is empty; info() stays.
+  MessageInfo wait();
+  /// As wait(), but returns the outcome.
+  Status try_wait();
+  /// One pass of progress; Status::in_progress() while the operation is pending, else its outcome.
+  Status test();
+  /// One pass of progress; true when wait() would not block. Unlike test() it leaves the outcome to be taken.
+  bool poll();
+  /// Cancels a pending receive: true if it was cancelled, false if it has matched or completed.
+  bool cancel();
+  /// True when no operation is pending behind this handle: never started, waited for, or tested done.
+  bool done() const noexcept { return operation_ == nullptr; }
+  /// Source, tag and size of a completed receive; the value of a completed fetch_add or compare_swap
+  /// went into the buffer that the call named.
+  const MessageInfo& info() const noexcept { return info_; }
+
+  core::Operation* operation() const noexcept { return operation_; }
+  core::Worker* worker() const noexcept { return worker_; }
+
+ private:
+  Status finish();
+
+  core::Worker* worker_ = nullptr;
+  core::Operation* operation_ = nullptr;
+  MessageInfo info_;
+};
+
+/// Waits for all; then throws the first error, if any.
+void wait_all(std::span<Request> requests);
+/// Waits until one is done and returns its index; requests that were done before the call are skipped.
+/// requests.size() if there is none to wait for. Throws that request's error.
+std::size_t wait_any(std::span<Request> requests);
+/// Waits until at least one is done; returns the indices of all that are. Throws the first error.
+std::vector<std::size_t> wait_some(std::span<Request> requests);
+
+template <class... R>
+requires(sizeof...(R) > 0 && (std::same_as<R, Request> && ...)) void wait_all(R&... requests) {
+  Status first;
+  auto one = [&](Request& request) {
+    Status status = request.try_wait();
+    if (!status.ok() && first.ok()) first = std::move(status);
+  };
+  (one(requests), ...);
+  if (!first.ok()) throw Error(first);
+}
+
+}  // namespace godwit

@@ -1,0 +1,131 @@
+// One-sided communication: registered regions, remote keys, and windows (a region on every rank).
+//
+// put/get/atomics return a Request. A put's request is done when the local buffer may be reused; it is
+// visible at the target after flush(), or together with its notification. Between two operations of one
+// origin to one target there is no order unless fence() stands between them; a notification arrives
+// after the payload of its own put and after every earlier put to the same target.
+#pragma once
+
+#include <godwit/buffer.hpp>
+#include <godwit/request.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace godwit {
+
+class Communicator;
+
+/// Names a region of a process to its peers: a plain value, to be sent like any other data.
+/// Opaque; valid within the job, for as long as the Region lives.
+struct RemoteKey {
+  std::array<std::byte, 128> bytes{};
+  friend bool operator==(const RemoteKey&, const RemoteKey&) = default;
+};
+
+struct PutOptions {
+  /// Adds 1 to this counter (0..65535) of the target's region when the payload is visible there.
+  std::optional<std::uint16_t> notify;
+};
+
+namespace detail {
+struct RegionState;
+struct WindowState;
+}  // namespace detail
+
+/// Memory of this process that peers may read and write with the key. Unregistered on destruction:
+/// the caller makes sure that no peer uses the key any more.
+class Region {
+ public:
+  Region() = default;
+  explicit Region(std::shared_ptr<detail::RegionState> state) : state_(std::move(state)) {}
+
+  const RemoteKey& key() const;
+  std::span<std::byte> bytes() const;
+  /// Waits until counter `id` is at least `count`, then subtracts `count`. Throws Error.
+  void wait_notify(std::uint16_t id, std::uint64_t count = 1);
+  /// Subtracts and returns true if counter `id` is at least `count`; progresses once.
+  bool test_notify(std::uint16_t id, std::uint64_t count = 1);
+
+ private:
+  std::shared_ptr<detail::RegionState> state_;
+};
+
+/// Byte form of Window: displacements and lengths in bytes.
+class ByteWindow {
+ public:
+  ByteWindow() = default;
+  explicit ByteWindow(std::shared_ptr<detail::WindowState> state) : state_(std::move(state)) {}
+
+  /// Bytes that rank `to` exposes.
+  std::size_t size(Rank to) const;
+  std::span<std::byte> local() const;
+
+  /// Out of bounds, misaligned atomics and wrong ranks are Error(invalid_argument) at the call.
+  Request put_bytes(const void* data, std::size_t bytes, Rank to, std::size_t displacement, PutOptions options = {});
+  Request get_bytes(void* data, std::size_t bytes, Rank from, std::size_t displacement);
+  /// Adds `operand`; the value before goes to *result (which may be null). 4 or 8 bytes wide.
+  Request fetch_add_bytes(std::uint64_t operand, std::uint64_t* result, std::size_t width, Rank to,
+                          std::size_t displacement);
+  /// Stores `desired` if the word equals `expected`; the value before goes to *result.
+  Request compare_swap_bytes(std::uint64_t expected, std::uint64_t desired, std::uint64_t* result, std::size_t width,
+                             Rank to, std::size_t displacement);
+  /// Waits until everything issued to `to` (to all) is visible there.
+  void flush(Rank to);
+  void flush_all();
+  /// What is issued to a target after the fence takes effect there after what was issued before it.
+  void fence();
+  void wait_notify(std::uint16_t id, std::uint64_t count = 1);
+  bool test_notify(std::uint16_t id, std::uint64_t count = 1);
+  /// Collective: flushes, waits for everyone, and gives the window up. The destructor does not wait for
+  /// others: whoever destroys a window makes sure that no peer uses it any more.
+  void free();
+
+ protected:
+  std::shared_ptr<detail::WindowState> state_;
+};
+
+/// A range of T on every rank of a communicator. Indices and counts in elements.
+template <class T>
+class Window : public ByteWindow {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Window() = default;
+  explicit Window(ByteWindow window) : ByteWindow(std::move(window)) {}
+
+  template <SendBuffer B>
+  Request put(const B& data, Rank to, std::size_t index = 0, PutOptions options = {}) {
+    auto bytes = detail::bytes_of(data);
+    return put_bytes(bytes.data(), bytes.size(), to, index * sizeof(T), options);
+  }
+  template <RecvBuffer B>
+  Request get(B&& data, Rank from, std::size_t index = 0) {
+    auto bytes = detail::writable_bytes_of(data);
+    return get_bytes(bytes.data(), bytes.size(), from, index * sizeof(T));
+  }
+  /// Blocking; returns the value before.
+  T fetch_add(T operand, Rank to,
+              std::size_t index = 0) requires(std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8)) {
+    std::uint64_t before = 0;
+    fetch_add_bytes(static_cast<std::uint64_t>(operand), &before, sizeof(T), to, index * sizeof(T)).wait();
+    return static_cast<T>(before);
+  }
+  /// Blocking; returns the value before: equal to `expected` exactly when the swap happened.
+  T compare_swap(T expected, T desired, Rank to,
+                 std::size_t index = 0) requires(std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8)) {
+    std::uint64_t before = 0;
+    compare_swap_bytes(static_cast<std::uint64_t>(expected), static_cast<std::uint64_t>(desired), &before, sizeof(T),
+                       to, index * sizeof(T))
+        .wait();
+    return static_cast<T>(before);
+  }
+  std::span<T> elements() const {
+    auto bytes = local();
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+}  // namespace godwit
