@@ -1,5 +1,8 @@
 // The card: what every rank publishes at start-up, at most 256 bytes. Identity of host and process, and the
-// transports' addresses.
+// transports' addresses. A value. The form on the wire:
+//
+//   "gw", u8 wire_version, u64 boot, u64 net, u64 pid namespace, u32 pid, u16 cpu_count, u32 cpu_hash,
+//   u8 n, n bytes of host name, u8 number of addresses, and for each: u8 n, n bytes of name, u8 m, m bytes
 #pragma once
 
 #include <array>
@@ -32,11 +35,12 @@ class Card {
   std::string host_name;        // for messages only; cut at 40 bytes
   std::vector<std::pair<std::string, std::vector<std::byte>>> addresses;  // transport name -> address
 
-  /// This process, without addresses.
-  static Card of_this_process();
+  /// This process, without addresses. `host_id` (option HOST_ID), unless empty, makes processes with different
+  /// values look as if on different hosts. Throws Error(bootstrap) where /proc does not tell.
+  static Card of_this_process(std::string_view host_id = {});
   /// Address of a transport, empty if the peer has none of that name.
   std::span<const std::byte> address_of(std::string_view transport) const noexcept;
-  /// Throws Error(internal) above max_card_size.
+  /// Throws Error(internal) above max_card_size; cuts host_name.
   std::vector<std::byte> encode() const;
   /// Throws Error(bootstrap) for a card that is malformed or of another wire version.
   static Card decode(std::span<const std::byte> bytes);

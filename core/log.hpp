@@ -15,19 +15,21 @@ namespace godwit::core {
 
 enum class LogLevel : int { trace, debug, info, warn, error, off };
 
-/// Lines go to standard error, or to GODWIT_DEBUG_FILE (%h host name, %p process id, %r rank), whole.
-/// "[godwit 3@node1] info: ..."
+/// Lines go to standard error, or are appended to GODWIT_DEBUG_FILE (%h host name, %p process id, %r rank): each
+/// with one write, so that several ranks may share the file. "[godwit 3@node1] info: ...". Any thread.
 class Log {
  public:
-  /// `file` empty: standard error.
+  /// `file` empty: standard error; so do lines that come before the rank is known when `file` contains %r.
+  /// Throws Error(invalid_argument) if the file cannot be opened.
   explicit Log(LogLevel level = LogLevel::warn, const std::string& file = {});
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  /// Known after bootstrap; before it the prefix is "[godwit]".
+  /// Known after bootstrap; before it the prefix is "[godwit]". Opens a file named by rank; throws as the constructor.
   void set_rank(int rank, std::string_view host);
   bool enabled(LogLevel level) const noexcept { return level >= level_; }
+  /// A line that is text already.
   void write(LogLevel level, std::string_view line);
 
   template <class... A>
@@ -57,9 +59,12 @@ class Log {
     if (enabled(level)) write(level, fmt::format(format, std::forward<A>(arguments)...));
   }
 
-  LogLevel level_;
-  std::string prefix_ = "[godwit]";
-  std::shared_ptr<spdlog::logger> logger_;
+  class Sink;
+
+  const LogLevel level_;
+  const std::string file_;
+  const std::shared_ptr<Sink> sink_;
+  const std::unique_ptr<spdlog::logger> logger_;
 };
 
 }  // namespace godwit::core

@@ -17,9 +17,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <typeindex>
+#include <utility>
 #include <vector>
 
 namespace godwit::core {
@@ -36,10 +38,15 @@ struct Seconds {
   friend bool operator==(Seconds, Seconds) = default;
 };
 
-/// One of several words.
+/// One of several words, in any case; `value` is as spelled in `accepted`.
 struct Choice {
   std::string value;
   std::vector<std::string> accepted;
+};
+
+/// Text that is never printed.
+struct Secret {
+  std::string value;
 };
 
 class OptionGroup;
@@ -54,9 +61,9 @@ class OptionBase {
   const std::string& name() const noexcept { return name_; }  // without GODWIT_
   const std::string& help() const noexcept { return help_; }
   bool is_set() const noexcept { return !origin_.empty(); }
-  /// Where the value came from: "GODWIT_SHM_RING", "NCCL_ALGO", "ContextOptions"; empty for the default.
+  /// Where the value came from: "GODWIT_SHM_RING", "NCCL_ALGO", "ContextOptions SHM_RING"; empty for the default.
   const std::string& origin() const noexcept { return origin_; }
-  /// Throws Error(invalid_argument) naming option, value and what is accepted.
+  /// Throws Error(invalid_argument): "<origin>=<text>: not <what is accepted>". The old value stays.
   void set(std::string_view text, std::string_view origin);
 
   virtual std::string type_text() const = 0;  // "size", "seconds", "one of a, b, c"
@@ -84,8 +91,9 @@ class OptionGroup {
   std::vector<OptionBase*> options_;
 };
 
-/// T: bool, std::int64_t, Bytes, Seconds, Choice, std::string, std::vector<std::string> (comma-separated).
-/// `check` returns an empty string or what is accepted.
+/// T: bool, std::int64_t, Bytes, std::optional<Bytes>, Seconds, Choice, Secret, std::string,
+/// std::vector<std::string> (comma-separated).
+/// `check` returns an empty string or what is accepted ("a size of at least 64K").
 template <class T>
 class Option : public OptionBase {
  public:
@@ -108,20 +116,36 @@ class Option : public OptionBase {
 extern template class Option<bool>;
 extern template class Option<std::int64_t>;
 extern template class Option<Bytes>;
+extern template class Option<std::optional<Bytes>>;
 extern template class Option<Seconds>;
 extern template class Option<Choice>;
+extern template class Option<Secret>;
 extern template class Option<std::string>;
 extern template class Option<std::vector<std::string>>;
 
-/// All groups of a context.
+/// What loading the options has to say to the log; `warning` = set, but without effect.
+struct OptionNote {
+  bool warning = false;
+  std::string text;
+};
+
+/// All groups of a context. Not thread-safe while it is filled and loaded; constant after that.
 class OptionSet {
  public:
   using Variables = std::map<std::string, std::string>;
+  /// Returns the value in our words. Throws Error(invalid_argument) for one that the foreign variable cannot have.
+  using Convert = std::function<std::string(const std::string&)>;
 
+  struct Alias {
+    std::string foreign, ours;  // `ours` without prefix; empty = no effect, because of `why`
+    std::string why;
+    Convert convert;
+  };
+
+  /// Throws Error(internal) if an option of G has the name of one that is there.
   template <class G>
   void add() {
-    groups_.push_back(std::make_unique<G>());
-    index_.emplace(typeid(G), groups_.back().get());
+    add_group(typeid(G), std::make_unique<G>());
   }
   /// A group must have been added.
   template <class G>
@@ -129,25 +153,26 @@ class OptionSet {
     return static_cast<const G&>(*index_.at(typeid(G)));
   }
   const std::vector<std::unique_ptr<OptionGroup>>& groups() const noexcept { return groups_; }
+  const std::vector<Alias>& aliases() const noexcept { return aliases_; }
 
   /// A foreign variable that sets ours: NCCL_DEBUG -> DEBUG. `convert` maps its value; empty = as it is.
-  void alias(std::string_view foreign, std::string_view ours,
-             std::function<std::string(const std::string&)> convert = {});
-  /// Foreign variables only for hardware of layers that this build lacks: known, noted in the log, no effect.
-  void ignore(std::string_view foreign, std::string_view why);
+  void alias(std::string_view foreign, std::string_view ours, Convert convert = {});
+  /// A variable (full name, foreign or GODWIT_*) of a layer that this build lacks: known, noted as a warning, no
+  /// effect. `why` completes "set but not used: ".
+  void ignore(std::string_view variable, std::string_view why);
 
-  /// Takes GODWIT_* and the aliases from `variables`, then `overrides` (names without prefix). GODWIT_ wins over
-  /// an alias. Throws Error(invalid_argument). Returns lines for the log: which alias was taken as what.
-  std::vector<std::string> load(const Variables& variables, const Variables& overrides);
+  /// Takes GODWIT_* and the aliases from `variables`, then `overrides` (names without prefix). GODWIT_ and
+  /// overrides win over an alias; a variable with an empty value counts as not set. Throws one
+  /// Error(invalid_argument) with a line for each thing wrong.
+  std::vector<OptionNote> load(const Variables& variables, const Variables& overrides);
   /// GODWIT_*, NCCL_* of this process's environment.
   static Variables environment();
 
  private:
-  struct Alias {
-    std::string foreign, ours, why;
-    std::function<std::string(const std::string&)> convert;
-  };
+  void add_group(std::type_index type, std::unique_ptr<OptionGroup> group);
   OptionBase* find(std::string_view name) const noexcept;
+  const Alias* find_ignored(std::string_view variable) const noexcept;
+  std::string unknown_text(std::string_view name, std::string_view shown_prefix) const;
 
   std::vector<std::unique_ptr<OptionGroup>> groups_;
   std::map<std::type_index, OptionGroup*> index_;

@@ -32,7 +32,7 @@ enum class AtomicsDomain : std::uint8_t { none, cpu, adapter };
 
 /// What an endpoint can do; fixed once it is connected. Sizes in bytes.
 struct Capabilities {
-  std::size_t max_message = 0;  // header + payload of one send
+  std::size_t max_message = 0;  // header + payload of one send; at least smallest_max_message (messages.hpp)
   std::size_t max_inline = 0;   // payload up to this is reusable when post() has accepted the send
   std::size_t max_rdma = 0;     // one put or get; protocols split longer ones
   bool rma = false;             // put and get on keys that import_key() accepts
@@ -68,11 +68,11 @@ struct WorkRequest {
   Op op = Op::send;
   bool signalled = true;       // false: no completion when it succeeds; failures always come
   bool fence = false;          // starts after everything posted before it has taken effect
-  WireHeader header;           // send: goes before the payload
-  std::span<std::byte> local;  // payload, destination of a get, result of an atomic
-  LocalKey lkey;
-  RemoteAddress remote;
-  std::optional<std::uint32_t> imm;  // put: notification, arrives after the payload
+  WireHeader header{};         // send: goes before the payload
+  std::span<std::byte> local{};  // payload, destination of a get, result of an atomic
+  LocalKey lkey{};
+  RemoteAddress remote{};
+  std::optional<std::uint32_t> imm{};  // put: notification, arrives after the payload
   std::uint64_t operand = 0;         // fetch_add: addend; compare_swap: new value
   std::uint64_t compare = 0;         // compare_swap: expected value
   std::uint64_t cookie = 0;          // comes back in the completion
@@ -83,7 +83,7 @@ struct Completion {
     done,       // a signalled work request of ours, or one that failed; cookie names it
     message,    // a send of the peer has arrived: payload = header + payload, valid until the next poll
     notify,     // a put with imm of the peer has arrived: imm
-    connected,  // the endpoint can post now; its capabilities are final
+    connected,  // the endpoint can post now; its capabilities are final. Messages of the peer may come before it
     peer_lost,  // no more will come from this peer: status peer_failed, or ok after its good-bye.
                 // Everything that it had sent before has been delivered first.
   };
@@ -92,8 +92,8 @@ struct Completion {
   Rank peer = 0;
   std::uint64_t cookie = 0;
   std::uint32_t imm = 0;
-  std::span<std::byte> payload;
-  std::string_view detail;  // words for an error, valid until the next poll
+  std::span<std::byte> payload{};
+  std::string_view detail{};  // words for an error, valid until the next poll
 };
 
 /// How a peer can be reached.
@@ -112,11 +112,16 @@ class Endpoint {
  public:
   virtual ~Endpoint() = default;
   /// Accepts a prefix in order and returns its length; shorter means that the queue is full or the endpoint
-  /// is not connected yet: post the rest again later. Never fails: failures come as completions.
+  /// is not connected yet: post the rest again later. Never fails: failures come as completions. After a failed
+  /// send the connection is unusable, because the peer misses a message; put, get and atomics may fail alone.
   virtual std::size_t post(std::span<const WorkRequest> requests) noexcept = 0;
   virtual const Capabilities& capabilities() const noexcept = 0;
   /// Handle for a key that the peer packed, or nothing if this endpoint cannot reach that memory.
   virtual std::optional<std::uint64_t> import_key(const PackedKey& key) noexcept = 0;
+  /// False for a handle from import_key() whose memory put and get reach, but fetch_add and compare_swap do not.
+  virtual bool has_atomics(std::uint64_t /*handle*/) const noexcept {
+    return capabilities().atomics != AtomicsDomain::none;
+  }
   /// One line for `GODWIT_DEBUG=info`: what is used towards this peer, and why.
   virtual std::string describe() const = 0;
 };

@@ -12,25 +12,25 @@ static_assert(std::endian::native == std::endian::little, "the wire format is li
 
 inline constexpr std::uint8_t wire_version = 1;
 
-/// What a message is for. User messages carry (context, tag); the rest belongs to protocols.
+/// What a message is for, what follows the header, and what its fields mean where they differ.
 enum class MessageKind : std::uint8_t {
-  eager,           // payload follows                                  tag
-  eager_sync,      // as eager, the receiver answers with `matched`    tag, operation
-  ready_to_send,   // rendezvous: ReadyToSend follows                  tag
-  clear_to_send,   // receiver asks for the data as `data` messages: ClearToSend follows
-  data,            // piece of a streamed transfer: DataPiece, then payload
-  finished,        // receiver has fetched the data: Finished follows
-  matched,         // answer to eager_sync: Finished follows
-  active,          // active message                                   tag = handler id
-  credit,          // CreditGrant follows
-  put_data,        // emulated put: PutPiece, then payload
-  put_ack,         // Finished follows
-  get_request,     // emulated get: GetRequest follows
-  atomic_request,  // AtomicRequest follows
-  atomic_reply,    // AtomicReply follows
-  notify,          // notification of an emulated put: NotifyMessage follows
-  abort,           // communicator aborted: AbortMessage, then words
+  eager,            // payload                    context, tag: the user's
+  ready_to_send,    // ReadyToSend (rendezvous)   context, tag: the user's
+  clear_to_send,    // ClearToSend: the receiver asks for the data as `data` messages
+  data,             // piece of streamed data     tag: the receiver's operation; context, signature: offset
+  finished,         // Finished: the receiver has the data, or failed
+  active,           // payload                    context: the communicator's; tag: handler
+  credit,           // nothing                    tag: bytes of eager window given back
+  put_data,         // piece of an emulated put   context: region slot; tag: offset
+  put_end,          // PutEnd: asks for put_ack
+  put_ack,          // Finished
+  get_request,      // GetRequest (emulated get), answered by `data`, or by `finished` when it fails
+  atomic_request,   // AtomicRequest
+  atomic_reply,     // AtomicReply
+  notify,           // nothing                    tag: slot << 16 | id
+  abort,            // AbortMessage, then words   context: the communicator's
 };
+inline constexpr std::size_t message_kind_count = 15;
 
 /// First bytes of every message.
 struct WireHeader {
@@ -43,5 +43,14 @@ struct WireHeader {
   std::int64_t tag = 0;
 };
 static_assert(sizeof(WireHeader) == 24);
+
+/// `data` carries a 64-bit offset in the two fields that it does not need.
+inline void set_offset(WireHeader& header, std::uint64_t offset) noexcept {
+  header.context = static_cast<std::uint32_t>(offset);
+  header.signature = static_cast<std::uint32_t>(offset >> 32);
+}
+inline std::uint64_t offset_of(const WireHeader& header) noexcept {
+  return header.context | static_cast<std::uint64_t>(header.signature) << 32;
+}
 
 }  // namespace godwit::core

@@ -21,7 +21,7 @@ class Communicator;
 /// Names a region of a process to its peers: a plain value, to be sent like any other data.
 /// Opaque; valid within the job, for as long as the Region lives.
 struct RemoteKey {
-  std::array<std::byte, 128> bytes{};
+  std::array<std::byte, 192> bytes{};
   friend bool operator==(const RemoteKey&, const RemoteKey&) = default;
 };
 

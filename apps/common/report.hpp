@@ -1,0 +1,65 @@
+// The JSON files of -J. One schema for every benchmark:
+//
+//   {"tool": "all_reduce_perf", "version": "0.1.0", "transport": "shm", "ranks": 4, "hosts": 1,
+//    "results": [{"size": 8, ...}]}
+//
+// "transport" joins the names of the transports between the first rank and the others with "+". A result has
+// "size" in bytes and what applies of:
+//   count, type, redop, root, in_place   what the *_perf programs measured
+//   latency_us {min, median, p99, average}
+//                                        *_perf: the iterations of rank 0; godwit perf *_lat: half round trips, but
+//                                        whole operations for get and atomics
+//   time_us                              *_perf: as in the table (see -a)
+//   algbw_GBps, busbw_GBps               *_perf: as in the table; 10^9 bytes a second
+//   bandwidth_MBps, messages_per_s       godwit perf *_bw and msg_rate; 10^6 bytes a second, all pairs together
+//   wrong                                elements (godwit perf: bytes) that failed the check; missing without check
+#pragma once
+
+#include "common/statistics.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace godwit::apps {
+
+struct Result {
+  std::size_t size = 0;
+  std::optional<std::size_t> count = {};
+  std::optional<std::string> type = {}, redop = {};
+  std::optional<int> root = {};
+  std::optional<bool> in_place = {};
+  std::optional<Summary> latency_us = {};
+  std::optional<double> time_us = {}, algbw_GBps = {}, busbw_GBps = {}, bandwidth_MBps = {}, messages_per_s = {};
+  std::optional<std::uint64_t> wrong = {};
+};
+
+struct Report {
+  std::string tool, version, transport;
+  int ranks = 0;
+  int hosts = 0;
+  std::vector<Result> results;
+};
+
+/// Indented JSON text with a newline at its end.
+std::string to_json(const Report& report);
+
+/// The file of -J. Opened before anything is measured, so that a wrong path costs nothing. Writes a new file
+/// beside it and renames, so that an aborted run leaves no half of a report.
+class ReportFile {
+ public:
+  /// Throws UsageError when the file cannot be made. An empty path: write() does nothing.
+  explicit ReportFile(std::string path);
+  ~ReportFile();
+  ReportFile(const ReportFile&) = delete;
+  ReportFile& operator=(const ReportFile&) = delete;
+  /// Throws std::runtime_error when the disk is full and the like.
+  void write(const Report& report);
+
+ private:
+  std::string path_, partial_;
+};
+
+}  // namespace godwit::apps

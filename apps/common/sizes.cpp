@@ -1,0 +1,46 @@
+#include "sizes.hpp"
+
+#include "core/text.hpp"
+#include "usage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace godwit::apps {
+
+std::optional<std::size_t> SizeRange::next(std::size_t size, std::size_t unit) const noexcept {
+  std::size_t following = 0;
+  if (factor > 1) {
+    if (size > SIZE_MAX / factor) return std::nullopt;
+    following = size == 0 ? std::max<std::size_t>(unit, 1) : size * factor;
+  } else {
+    if (size > SIZE_MAX - step) return std::nullopt;
+    following = size + step;
+  }
+  return following > size && following <= last ? std::optional(following) : std::nullopt;
+}
+
+std::size_t SizeRange::largest() const noexcept {
+  if (factor <= 1) return step == 0 ? first : first + (last - first) / step * step;
+  if (first == 0) return last;  // what follows 0 depends on the element
+  std::size_t size = first;
+  while (auto following = next(size)) size = *following;
+  return size;
+}
+
+void SizeRange::check() const {
+  if (first > last)
+    throw UsageError(fmt::format("the sizes begin at {} B (-b) and end before that, at {} B (-e)", first, last));
+  if (factor == 0) throw UsageError("-f 0: the factor between sizes must be at least 1 (1 means: use -i)");
+  if (factor == 1 && step == 0 && first != last)
+    throw UsageError("-i 0: sizes would never grow; give a step in bytes or a factor (-f 2)");
+}
+
+std::size_t parse_size_flag(std::string_view flag, std::string_view text) {
+  if (auto size = core::parse_size(text)) return *size;
+  throw UsageError(fmt::format("{} {}: not a size; write 8, 4K, 64M or 8G (powers of 1024)", flag, text));
+}
+
+}  // namespace godwit::apps

@@ -1,0 +1,45 @@
+#include "common/together.hpp"
+
+#include "common/usage.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace godwit::apps {
+
+void fail_together(Communicator& communicator, int exit_status, const std::string& text) {
+  if (communicator.rank() == 0) {
+    fmt::print(stderr, "godwit: {}\n", text);
+    std::fflush(stderr);
+  }
+  communicator.barrier();
+  throw Reported(exit_status, text);
+}
+
+std::unique_ptr<ReportFile> open_report(Communicator& communicator, const std::string& path) {
+  std::unique_ptr<ReportFile> file;
+  std::string problem;
+  if (communicator.rank() == 0) try {
+      file = std::make_unique<ReportFile>(path);
+    } catch (const UsageError& error) {
+      problem = error.what();
+    }
+  std::int32_t failed = problem.empty() ? 0 : 1;
+  communicator.broadcast(failed, 0);
+  if (failed != 0) fail_together(communicator, 2, problem);
+  return file;
+}
+
+MemoryPlan plan_memory_together(Communicator& communicator, const std::vector<Seat>& seats, std::size_t first,
+                                std::size_t last) {
+  std::uint64_t per_rank = available_memory() / ranks_beside(seats, communicator.rank());
+  communicator.allreduce(per_rank, min);
+  try {
+    return plan_memory(first, last, 2, per_rank);
+  } catch (const Error& error) {
+    fail_together(communicator, 1, error.what());
+  }
+}
+
+}  // namespace godwit::apps

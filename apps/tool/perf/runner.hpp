@@ -1,0 +1,13 @@
+// The run of `godwit perf`: pairs, sizes, clock, table, report.
+#pragma once
+
+#include "tool/perf/options.hpp"
+
+#include <godwit/context.hpp>
+
+namespace godwit::apps {
+
+/// Collective. Returns the exit status: 0, or 1 when data was wrong. Throws Error and UsageError.
+int run_perf(Context& context, const PerfOptions& options);
+
+}  // namespace godwit::apps

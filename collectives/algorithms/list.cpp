@@ -1,0 +1,34 @@
+// The one list of algorithms. A new one: its file in this folder (CMake finds it), and a line here.
+#include "collectives/algorithm.hpp"
+
+#define GODWIT_ALGORITHMS(line)                                                                                      \
+  line(barrier_dissemination) line(broadcast_binomial) line(broadcast_chain) line(broadcast_scatter_allgather)       \
+      line(reduce_binomial) line(reduce_scatter_gather) line(allreduce_recursive_doubling) line(allreduce_binomial)  \
+          line(allreduce_rabenseifner) line(allreduce_ring) line(allgather_recursive_doubling) line(allgather_bruck) \
+              line(allgather_ring) line(reduce_scatter_recursive_halving) line(reduce_scatter_pairwise)              \
+                  line(reduce_scatter_ring) line(gather_binomial) line(gather_linear) line(scatter_binomial)         \
+                      line(scatter_linear) line(alltoall_bruck) line(alltoall_pairwise)
+
+namespace godwit::collectives {
+
+#define DECLARE(name) extern const Algorithm name;
+GODWIT_ALGORITHMS(DECLARE)
+#undef DECLARE
+
+namespace {
+
+#define ADDRESS(name) &name,
+constexpr const Algorithm* list[] = {GODWIT_ALGORITHMS(ADDRESS)};
+#undef ADDRESS
+
+}  // namespace
+
+std::span<const Algorithm* const> algorithms() noexcept { return list; }
+
+Schedule build(const Algorithm& algorithm, const Problem& problem, Rank rank) {
+  ScheduleBuilder builder(problem, rank);
+  algorithm.build(builder);
+  return std::move(builder).take();
+}
+
+}  // namespace godwit::collectives

@@ -1,0 +1,113 @@
+#include "collectives/collective.hpp"
+
+#include "collectives/arguments.hpp"
+#include "collectives/execution.hpp"
+#include "collectives/selector.hpp"
+#include "collectives/surroundings.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace godwit::collectives {
+
+namespace {
+
+constexpr std::size_t cached_plans = 32;
+
+/// Rates of shared memory on a current server. A rank that shares its CPU is woken by the scheduler for each message.
+LinkModel in_node(double crowding) {
+  return {.latency_s = crowding > 1 ? 5e-6 : 0.6e-6, .overhead_s = 0.2e-6, .bandwidth_Bps = 8e9, .crowding = crowding};
+}
+
+/// Rates of a 100 Gbit/s adapter.
+LinkModel between_nodes(double crowding) {
+  LinkModel link = in_node(crowding);
+  link.latency_s += 1.5e-6;
+  link.bandwidth_Bps = 12e9;
+  return link;
+}
+
+SelectionRules rules_of(const core::CoreOptions& options) {
+  SelectionRules rules = SelectionRules::parse(*options.algo, options.algo.origin());
+  if (*options.tree_threshold) rules.set_tree_threshold((*options.tree_threshold)->value);
+  return rules;
+}
+
+}  // namespace
+
+class CollectiveContext::State : public Execution::Owner {
+ public:
+  State(core::Worker& worker, core::Group& group)
+      : worker_(worker), group_(group), rules_(rules_of(worker.options())), plans_(cached_plans) {}
+
+  core::Operation* start(const CollectiveCall& call) {
+    look_around();
+    const Problem problem = check_arguments(call, group_.rank, group_.size(), surroundings_->shape);
+    PlanCache::Entry& entry =
+        plans_.get(problem, group_.rank, [this](const Problem& p) -> const Algorithm& { return choose(p); });
+    if (idle_.empty()) {
+      all_.push_back(std::make_unique<Execution>(worker_, group_, *this));
+      idle_.reserve(all_.size());  // recycle() may not throw
+      idle_.push_back(all_.back().get());
+    }
+    Execution& execution = *idle_.back();
+    execution.prepare(entry);
+    idle_.pop_back();
+    return execution.start(call);
+  }
+
+  void recycle(Execution& execution) noexcept override {
+    idle_.push_back(&execution);
+    if (orphaned_ && idle_.size() == all_.size()) delete this;
+  }
+
+  /// The communicator is gone. Deletes this, now or when the last execution has ended.
+  void orphan() noexcept {
+    orphaned_ = true;
+    if (idle_.size() == all_.size()) delete this;
+  }
+
+  std::string table() {
+    look_around();
+    return collectives::selection_table(*selector_, group_.size(), surroundings_->shape);
+  }
+
+ private:
+  /// At the first collective only: reading cards may ask the launcher.
+  void look_around() {
+    if (surroundings_) return;
+    surroundings_ = collectives::look_around(group_.size(), [this](Rank rank) -> const core::Card& {
+      return worker_.directory().card(group_.to_world(rank));
+    });
+    selector_.emplace(rules_, in_node(surroundings_->crowding), between_nodes(surroundings_->crowding));
+  }
+
+  const Algorithm& choose(const Problem& problem) const {
+    const Algorithm& algorithm = selector_->choose(problem);
+    worker_.services().log.debug("communicator {}: {} by {}", group_.context / 2, to_string(problem), algorithm.name);
+    return algorithm;
+  }
+
+  core::Worker& worker_;
+  core::Group& group_;
+  SelectionRules rules_;
+  PlanCache plans_;
+  std::optional<Surroundings> surroundings_;
+  std::optional<Selector> selector_;
+  std::vector<std::unique_ptr<Execution>> all_;
+  std::vector<Execution*> idle_;
+  bool orphaned_ = false;
+};
+
+CollectiveContext::CollectiveContext(core::Worker& worker, core::Group& group)
+    : state_(std::make_unique<State>(worker, group)) {}
+
+CollectiveContext::~CollectiveContext() { state_.release()->orphan(); }
+
+std::string CollectiveContext::selection_table() const { return state_->table(); }
+
+core::Operation* start_collective(core::Worker&, CollectiveContext& context, const CollectiveCall& call) {
+  return context.state_->start(call);
+}
+
+}  // namespace godwit::collectives

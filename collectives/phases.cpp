@@ -1,0 +1,99 @@
+#include "collectives/phases.hpp"
+
+#include <algorithm>
+
+namespace godwit::collectives {
+
+Blocks equal_parts(const ScheduleBuilder& b) {
+  return [count = b.count(), size = b.size()](int j) { return part(count, size, j); };
+}
+
+Blocks equal_blocks(const ScheduleBuilder& b) {
+  return [count = b.count()](int j) {
+    const std::uint64_t begin = static_cast<std::uint64_t>(j) * count;
+    return Range{begin, begin + count};
+  };
+}
+
+int relative(const ScheduleBuilder& b, Rank root) noexcept { return (b.rank() - root + b.size()) % b.size(); }
+
+Rank absolute(const ScheduleBuilder& b, int relative_rank, Rank root) noexcept {
+  return (relative_rank + root) % b.size();
+}
+
+BinomialNode binomial_node(int relative_rank, int size) {
+  BinomialNode node;
+  int bit = 1;
+  for (; bit < size && (relative_rank & bit) == 0; bit *= 2)
+    if (relative_rank + bit < size) node.children.push_back(relative_rank + bit);
+  if (relative_rank != 0) node.parent = relative_rank - bit;
+  node.span = std::min(bit, size - relative_rank);
+  return node;
+}
+
+void for_each_run(const ScheduleBuilder& b, Rank root, int first, int span,
+                  const std::function<void(int, int)>& visit) {
+  const int before_wrap = std::clamp(b.size() - root - first, 0, span);
+  if (before_wrap > 0) visit(first, before_wrap);
+  if (before_wrap < span) visit(first + before_wrap, span - before_wrap);
+}
+
+void ring_reduce_scatter(ScheduleBuilder& b, Place source, Place target, const Blocks& blocks) {
+  const int n = b.size();
+  const Rank left = (b.rank() + n - 1) % n, right = (b.rank() + 1) % n;
+  std::uint64_t longest = 0;
+  for (int j = 0; j < n; ++j) longest = std::max(longest, blocks(j).size());
+  // Partial results wait for their onward journey in two blocks by turns. One would not do: its reuse would wait
+  // for the right neighbour, which waits for its own, all around the ring.
+  const Place turns = n > 2 ? b.scratch(2 * longest) : Place{};
+  const auto partial = [&](int step) { return turns + static_cast<std::uint64_t>(step % 2) * longest; };
+  for (int step = 0; step < n - 1; ++step) {
+    const Range out = blocks((b.rank() - step - 1 + 2 * n) % n);
+    b.send_chunks(right, step == 0 ? source + out.begin : partial(step - 1), out.size());
+    const Range in = blocks((b.rank() - step - 2 + 2 * n) % n);
+    if (step == n - 2) {
+      b.recv_reduce(left, source + in.begin, target, in.size(), Order::mine_last);
+      return;
+    }
+    for_each_chunk(b.problem(), in.size(), [&](std::uint64_t offset, std::uint64_t count) {
+      const Place piece = partial(step) + offset;
+      b.recv(left, piece, count);
+      b.reduce(piece, source + in.begin + offset, piece, count);
+    });
+  }
+  b.copy(source + blocks(0).begin, target, blocks(0).size());  // the only rank
+}
+
+void ring_allgather(ScheduleBuilder& b, Place base, const Blocks& blocks) {
+  const int n = b.size();
+  for (int step = 0; step < n - 1; ++step) {
+    const Range out = blocks((b.rank() - step + n) % n);
+    const Range in = blocks((b.rank() - step - 1 + n) % n);
+    b.send_chunks((b.rank() + 1) % n, base + out.begin, out.size());
+    b.recv_chunks((b.rank() + n - 1) % n, base + in.begin, in.size());
+  }
+}
+
+void binomial_reduce(ScheduleBuilder& b, Rank root, Place source, Place accumulator) {
+  const BinomialNode node = binomial_node(relative(b, root), b.size());
+  Place current = source;
+  for (int child : node.children) {
+    b.recv_reduce(absolute(b, child, root), current, accumulator, b.count(), Order::mine_first);
+    current = accumulator;
+  }
+  if (node.parent >= 0)
+    b.send_chunks(absolute(b, node.parent, root), current, b.count());
+  else if (node.children.empty())
+    b.copy(source, accumulator, b.count());
+}
+
+void binomial_broadcast(ScheduleBuilder& b, Rank root, Place place) {
+  const BinomialNode node = binomial_node(relative(b, root), b.size());
+  for_each_chunk(b.problem(), b.count(), [&](std::uint64_t offset, std::uint64_t count) {
+    if (node.parent >= 0) b.recv(absolute(b, node.parent, root), place + offset, count);
+    for (auto child = node.children.rbegin(); child != node.children.rend(); ++child)  // longest way first
+      b.send(absolute(b, *child, root), place + offset, count);
+  });
+}
+
+}  // namespace godwit::collectives

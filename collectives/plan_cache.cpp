@@ -1,0 +1,28 @@
+#include "collectives/plan_cache.hpp"
+
+#include <algorithm>
+
+namespace godwit::collectives {
+
+PlanCache::Entry& PlanCache::get(const Problem& problem, Rank rank, const Choose& choose) {
+  const auto known = std::ranges::find_if(entries_, [&](const auto& entry) { return entry->problem == problem; });
+  if (known != entries_.end()) {
+    std::rotate(entries_.begin(), known, known + 1);
+    return *entries_.front();
+  }
+  const Algorithm& algorithm = choose(problem);
+  auto entry = std::make_unique<Entry>(Entry{problem, &algorithm, Plan(build(algorithm, problem, rank))});
+  entries_.insert(entries_.begin(), std::move(entry));
+  evict();
+  return *entries_.front();
+}
+
+void PlanCache::evict() {
+  while (entries_.size() > capacity_) {
+    const auto idle = std::find_if(entries_.rbegin(), entries_.rend() - 1, [](const auto& e) { return e->users == 0; });
+    if (idle == entries_.rend() - 1) return;
+    entries_.erase(std::next(idle).base());
+  }
+}
+
+}  // namespace godwit::collectives

@@ -1,0 +1,40 @@
+// Selector: the cheapest allowed algorithm by predicted cost. Pure, and a function of values that are equal on all
+// ranks, so that all choose alike.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "collectives/cost.hpp"
+#include "collectives/selection_rules.hpp"
+
+#include <string>
+#include <vector>
+
+namespace godwit::collectives {
+
+class Selector {
+ public:
+  struct Candidate {
+    const Algorithm* algorithm;
+    Cost cost;
+    double seconds;
+  };
+
+  /// `in_node` prices communicators of one node, `between_nodes` all others.
+  Selector(SelectionRules rules, const LinkModel& in_node, const LinkModel& between_nodes)
+      : rules_(std::move(rules)), in_node_(in_node), between_nodes_(between_nodes) {}
+
+  /// Allowed algorithms that apply, the cheapest first; equal ones in the order of the list.
+  std::vector<Candidate> candidates(const Problem& problem) const;
+  /// Throws Error(not_supported) when no allowed algorithm applies, naming those that would.
+  const Algorithm& choose(const Problem& problem) const;
+
+ private:
+  SelectionRules rules_;
+  LinkModel in_node_, between_nodes_;
+};
+
+/// The choices as text, for `godwit info`: per collective and range of sizes (bytes of the longest buffer of a rank)
+/// the algorithm, what it costs at the upper end, and the runner-up.
+std::string selection_table(const Selector& selector, int size, NodeShape shape);
+
+}  // namespace godwit::collectives

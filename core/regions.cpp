@@ -1,0 +1,117 @@
+#include "core/regions.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include "core/worker.hpp"
+
+namespace godwit::core {
+
+namespace {
+
+constexpr std::uint32_t key_magic = 0x4b574447;   // "GDWK"
+constexpr std::size_t max_transports = 3;
+constexpr std::size_t name_size = 8;
+
+struct KeyLayout {
+  std::uint32_t magic;
+  std::int32_t owner;
+  std::uint64_t base;
+  std::uint64_t size;
+  std::uint16_t slot;
+  std::uint16_t count;
+  std::uint32_t pad;
+  struct {
+    char name[name_size];
+    PackedKey key;
+  } keys[max_transports];
+};
+static_assert(sizeof(KeyLayout) <= sizeof(RemoteKey::bytes));
+static_assert(std::is_trivially_copyable_v<KeyLayout>);
+
+}  // namespace
+
+RegionEntry& RegionTable::add(std::span<std::byte> memory, std::span<const std::unique_ptr<Transport>> transports) {
+  std::size_t slot = 0;
+  while (slot < entries_.size() && entries_[slot]->used) ++slot;
+  if (slot > std::numeric_limits<std::uint16_t>::max())
+    throw Error(ErrorCode::no_memory, "65536 regions and windows are registered: free some");
+  if (slot == entries_.size()) entries_.push_back(std::make_unique<RegionEntry>());
+  RegionEntry& entry = *entries_[slot];
+  entry.slot = static_cast<std::uint16_t>(slot);
+  entry.memory = memory;
+  try {
+    for (const auto& transport : transports)
+      entry.registrations.emplace_back(transport.get(), transport->register_memory(memory, MemoryKind::host));
+  } catch (...) {
+    remove(entry);
+    throw;
+  }
+  entry.used = true;
+  return entry;
+}
+
+void RegionTable::remove(RegionEntry& entry) noexcept {
+  for (auto& [transport, registration] : entry.registrations) transport->deregister_memory(registration);
+  entry.registrations.clear();
+  entry.counters.clear();
+  entry.memory = {};
+  entry.used = false;
+}
+
+RegionEntry* RegionTable::find(std::uint16_t slot) noexcept {
+  return slot < entries_.size() && entries_[slot]->used ? entries_[slot].get() : nullptr;
+}
+
+void RegionTable::notify(std::uint32_t imm) {
+  RegionEntry* entry = find(static_cast<std::uint16_t>(imm >> 16));
+  if (entry == nullptr) return;
+  const std::size_t id = imm & 0xffffU;
+  if (id >= entry->counters.size()) entry->counters.resize(id + 1);
+  ++entry->counters[id];
+}
+
+bool RegionTable::take(std::uint16_t slot, std::uint16_t id, std::uint64_t count) noexcept {
+  RegionEntry* entry = find(slot);
+  if (entry == nullptr || id >= entry->counters.size() || entry->counters[id] < count) return count == 0;
+  entry->counters[id] -= count;
+  return true;
+}
+
+RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
+  KeyLayout layout{};
+  layout.magic = key_magic;
+  layout.owner = owner;
+  layout.base = reinterpret_cast<std::uint64_t>(entry.memory.data());
+  layout.size = entry.memory.size();
+  layout.slot = entry.slot;
+  for (const auto& [transport, registration] : entry.registrations) {
+    if (layout.count == max_transports)
+      throw Error(ErrorCode::internal, "a remote key holds at most 3 transports");
+    auto& place = layout.keys[layout.count++];
+    transport->name().copy(place.name, name_size - 1);
+    place.key = registration.key;
+  }
+  RemoteKey key;
+  std::memcpy(key.bytes.data(), &layout, sizeof layout);
+  return key;
+}
+
+RemoteRegion decode_key(const RemoteKey& key) {
+  KeyLayout layout;
+  std::memcpy(&layout, key.bytes.data(), sizeof layout);
+  if (layout.magic != key_magic || layout.count > max_transports)
+    throw Error(ErrorCode::invalid_argument, "these bytes are no remote key: send what Region::key() returned, whole");
+  RemoteRegion region;
+  region.owner = layout.owner;
+  region.slot = layout.slot;
+  region.base = layout.base;
+  region.size = layout.size;
+  for (std::uint16_t i = 0; i < layout.count; ++i) {
+    layout.keys[i].name[name_size - 1] = '\0';
+    region.keys.emplace_back(layout.keys[i].name, layout.keys[i].key);
+  }
+  return region;
+}
+
+}  // namespace godwit::core

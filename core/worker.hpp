@@ -1,0 +1,323 @@
+// Worker: one progress engine. Poll transports -> dispatch -> pending queues -> streams.
+//
+// Threads: ThreadMode::single: one owner thread (asserted in debug builds). ThreadMode::multiple: every public
+// call below is made under lock(), and wait() releases it between passes. notify_*() may come from any thread.
+// Handlers and callbacks run inside progress(): they may post, they must not wait.
+#pragma once
+
+#include <godwit/error.hpp>
+#include <godwit/types.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "core/bootstrap.hpp"
+#include "core/card.hpp"
+#include "core/core_options.hpp"
+#include "core/group.hpp"
+#include "core/matcher.hpp"
+#include "core/operation.hpp"
+#include "core/peer.hpp"
+#include "core/regions.hpp"
+#include "core/services.hpp"
+#include "core/transport.hpp"
+#include "core/wait_ladder.hpp"
+
+namespace godwit::core {
+
+/// Called when an operation is done, exactly once, from progress(); then the owner calls release().
+struct Continuation {
+  Operation::Callback on_complete = nullptr;
+  void* owner = nullptr;
+};
+
+struct SendArguments {
+  Group* group = nullptr;
+  std::span<const std::byte> data;
+  Rank to = 0;                      // in the group
+  Tag tag = 0;
+  bool synchronous = false;
+  bool collective = false;          // on the group's collective context
+  std::uint32_t signature = 0;      // collective: signature_of(call)
+  Continuation then;
+};
+
+struct RecvArguments {
+  Group* group = nullptr;
+  std::span<std::byte> data;
+  Rank from = any_source;
+  Tag tag = any_tag;
+  bool collective = false;
+  std::uint32_t signature = 0;
+  Continuation then;
+};
+
+/// A peer's region, decoded from its RemoteKey once and kept with the window.
+struct RemoteRegion {
+  Rank owner = 0;                   // in the job
+  std::uint16_t slot = 0;           // in the owner's region table
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;
+  std::vector<std::pair<std::string, PackedKey>> keys;   // transport name -> key
+  bool imported = false;            // `handle` has been asked for
+  std::optional<std::uint64_t> handle;
+};
+
+/// Other ranks' cards, decoded when first needed.
+class PeerDirectory {
+ public:
+  virtual ~PeerDirectory() = default;
+  virtual const Card& card(Rank rank) = 0;
+  virtual int size() const noexcept = 0;
+};
+
+class Worker {
+ public:
+  using Lock = std::unique_lock<std::recursive_mutex>;
+  using Words = std::function<std::string()>;
+
+  /// `transports` in order of preference. `oversubscribed`: more ranks on this host than CPUs for them.
+  Worker(Services& services, PeerDirectory& directory, const JobInfo& job, ThreadMode mode,
+         std::vector<std::unique_ptr<Transport>> transports, bool oversubscribed);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Holds the worker's lock in ThreadMode::multiple; asserts the owner thread otherwise.
+  Lock lock();
+
+  // --- posting. nullptr: done successfully. Else an operation to wait for and to release -------------------
+  Operation* post_send(const SendArguments& arguments);
+  /// Without a continuation always returns an operation (perhaps done), because it holds the MessageInfo.
+  Operation* post_recv(const RecvArguments& arguments);
+  Operation* post_active(Group& group, std::span<const std::byte> data, Rank to, std::uint16_t handler);
+  Operation* post_put(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
+                      std::optional<std::uint16_t> notify);
+  Operation* post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset);
+  /// kind: fetch_add or compare_swap; the value before goes to *result, widened to 64 bits.
+  Operation* post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
+                         std::uint64_t operand, std::uint64_t compare, std::uint64_t* result);
+
+  // --- matching ------------------------------------------------------------------------------------------
+  /// One pass of progress, then a look.
+  std::optional<MessageInfo> probe(Group& group, Rank from, Tag tag);
+  /// Takes the message out of the unexpected queue; the operation holds it until receive_matched().
+  Operation* probe_matched(Group& group, Rank from, Tag tag);
+  void receive_matched(Operation& operation, std::span<std::byte> data);
+  /// Drops a matched message that nobody wants, and the operation with it.
+  void discard_matched(Operation& operation) noexcept;
+  /// True if the receive had not matched: it is done then, with `cancelled`.
+  bool cancel(Operation& operation);
+
+  // --- progress and waiting --------------------------------------------------------------------------------
+  /// One pass; returns how many events it handled.
+  std::size_t progress();
+  /// Progresses until `ready` is true: spins, yields, sleeps. Takes the lock itself, `ready` runs under it.
+  /// `what` is asked for words when a stall is reported. Throws Error(invalid_argument) inside a handler.
+  void wait_until(const std::function<bool()>& ready, const Words& what);
+  void wait(Operation& operation);
+  /// Waits until everything issued to `target` (in the job) is visible there.
+  Status flush(Rank target);
+  Status flush_all();
+  /// Waits only where the next operation could overtake an earlier one: see fence() in window.hpp.
+  Status fence();
+
+  // --- operations ------------------------------------------------------------------------------------------
+  Operation& new_operation(Operation::Kind kind, Group* group, Continuation then = {});
+  /// Later calls for the same operation are ignored. With work requests still out it is done when they are.
+  void complete(Operation& operation, ErrorCode code = ErrorCode::ok, std::string detail = {});
+  void release(Operation& operation) noexcept { pool_.release(operation); }
+  /// Nobody waits for it any more: released now or when it is done.
+  void abandon(Operation& operation) noexcept;
+  Operation* find(OperationId id) noexcept { return pool_.find(id); }
+
+  // --- groups -----------------------------------------------------------------------------------------------
+  /// Makes the group known, so that its messages find it. The worker keeps it until nothing refers to it.
+  Group& add_group(Group group);
+  void remove_group(Group& group) noexcept;
+  /// Lower bound of the next free context; grows with every group added.
+  std::uint32_t next_context() const noexcept { return next_context_; }
+  /// Takes the next sequence number and compares with messages of that collective that came early.
+  std::uint64_t begin_collective(Group& group, const CollectiveCall& call, std::uint32_t signature);
+  /// Breaks the group here and tells every member. Returns at once, needs nobody's help.
+  void abort_group(Group& group, ErrorCode code, const std::string& reason);
+  void set_handler(Group& group, std::uint16_t id, ActiveMessageHandler handler);
+  bool has_failed(Rank rank_in_job) const noexcept;
+
+  // --- memory -------------------------------------------------------------------------------------------------
+  RegionTable& regions() noexcept { return regions_; }
+  std::span<const std::unique_ptr<Transport>> transports() const noexcept { return transports_; }
+
+  // --- from other threads ---------------------------------------------------------------------------------------
+  void notify_peer_failed(Rank rank_in_job, std::string reason);
+  /// The state of every pending operation goes to the log, written by the worker's thread when it comes by.
+  void request_report() noexcept;
+  bool report_pending() const noexcept { return report_requested_.load(std::memory_order_relaxed); }
+  std::int64_t last_progress_ms() const noexcept { return last_progress_ms_.load(std::memory_order_relaxed); }
+
+  /// Sends what is queued, waits for streams, says good-bye. Gives up after `deadline`.
+  void shutdown(std::chrono::milliseconds deadline) noexcept;
+
+  // --- for protocols and reports -----------------------------------------------------------------------------------
+  Peer& peer(Rank rank_in_job);
+  Peer* find_peer(Rank rank_in_job) noexcept { return peers_[static_cast<std::size_t>(rank_in_job)].get(); }
+  WireHeader header(const Peer& peer, MessageKind kind, const Operation* operation = nullptr) const noexcept;
+  /// Posts or queues. True: accepted. A request that asks for no completion tells its protocol when a queued
+  /// one is accepted.
+  bool submit(Peer& peer, WorkRequest& request);
+  /// Posts; false if that did not work at once. Nothing is queued then.
+  bool try_submit(Peer& peer, WorkRequest& request);
+  /// A message of a protocol; the payload is copied if it has to be queued.
+  void send_control(Peer& peer, const WireHeader& header, std::span<const std::byte> payload);
+  void add_stream(Operation& operation);
+  void grant_credit(Peer& peer, std::size_t bytes);
+  void deliver_active(std::uint32_t context, std::uint16_t id, Peer& source, std::span<const std::byte> payload,
+                      std::size_t charged);
+  /// Fetches an announced active message when its handler is there and memory for incoming ones is left.
+  void receive_active(Peer& source, const WireHeader& header, const ReadyToSend& announcement);
+  /// Tells the sender of an announcement that it will not be received.
+  void refuse(Peer& sender, const ReadyToSend& announcement, ErrorCode code);
+  /// A message of a collective came early: does it belong to a call of ours with other arguments?
+  void check_early(const Unexpected& message);
+  void mismatch(Group& group, Rank source, std::uint64_t sequence, std::uint32_t signature);
+  void handle_abort(Peer& from, std::uint32_t context, const AbortMessage& message, std::string_view words);
+  /// The peer broke the protocol: no more is done with it.
+  void protocol_error(Peer& peer, std::string_view words);
+  /// A message could not be sent: its successors would not be understood, so no more is done with the peer.
+  void send_failed(Peer& peer, ErrorCode status, std::string_view detail);
+  Group* find_group(std::uint32_t context) noexcept;
+  Matcher& matcher() noexcept { return matcher_; }
+  Rank rank() const noexcept { return job_.rank; }
+  const JobInfo& job() const noexcept { return job_; }
+  const CoreOptions& options() const noexcept { return options_; }
+  Services& services() noexcept { return services_; }
+  PeerDirectory& directory() noexcept { return directory_; }
+
+  // --- words (worker_report.cpp) ---------------------------------------------------------------------------------------
+  /// "rank 3 (node1, pid 4711)"
+  std::string name_of(Rank rank_in_job);
+  std::string lost_words(const Peer& peer);
+  std::string truncation_words(const Operation& receive);
+  std::string describe(const Operation& operation);
+  std::string describe_all();
+
+ private:
+  // A collective that does not fit to ours: `source` has been asked for its call.
+  struct Mismatch {
+    std::uint32_t context = 0;
+    Rank source = 0;
+    std::uint64_t sequence = 0;
+    std::int64_t deadline_ms = 0;
+  };
+  // Who knows that a peer is lost: the transport ends all that was posted to it, others do not.
+  enum class LossSeenBy : std::uint8_t { transport, others };
+  struct EarlyAbort {
+    Rank from = 0;
+    AbortMessage message;
+    std::string words;
+  };
+
+  // worker.cpp
+  void open(Peer& peer);
+  void dispatch(const Completion& completion);
+  void on_message(const Completion& completion);
+  void handle_message(Peer& from, std::span<const std::byte> payload);
+  void handle_early(Peer& from);
+  void on_done(Operation& operation, ErrorCode status, std::string_view detail);
+  void on_connected(Peer& peer);
+  void drain(Peer& peer);
+  void slow_progress();
+  // worker_post.cpp
+  Operation* post_send_slowly(const SendArguments& arguments, Peer& peer);
+  Operation* launch(Operation& operation, Continuation then);
+  Operation* defer(Operation& operation, ErrorCode code, std::string detail, Continuation then);
+  void start(Operation& operation);
+  Operation& new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size);
+  void finish(Operation& operation, ErrorCode code, std::string detail);
+  // worker_stream.cpp
+  void pump_streams();
+  bool pump_stream(Operation& operation);
+  // worker_failure.cpp
+  void on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail, LossSeenBy seen_by);
+  void fail_operations(Peer& peer, LossSeenBy seen_by);
+  void drop_pending(Peer& lost);
+  const Peer* failed_member(const Group& group) const noexcept;
+  void break_group(Group& group, ErrorCode code, const std::string& reason);
+  void expire_mismatches();
+  std::string own_call(const Group& group, std::uint64_t sequence);
+  void send_abort(Group& group, Rank to, const AbortMessage& message, std::string_view words);
+  void announce_verdict(Group& group, Rank but, ErrorCode code, const std::string& reason);
+  void end_mismatch(Group& group, Rank other, std::uint64_t sequence, std::string_view other_call);
+  void watch_sources();
+  // worker_active.cpp
+  void begin_active(Peer& source, std::uint32_t context, Tag id, const ReadyToSend& announcement);
+  void start_waiting_active();
+  void keep_early(std::uint32_t context, std::uint16_t id, Peer& source, Unexpected& message);
+  void drop_early(const Group& group) noexcept;
+  // worker_wait.cpp
+  void wake_waiters() noexcept;
+  bool pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, const Words& what, Lock& held);
+  void warn_if_stalled(std::int64_t since_ms, std::int64_t& warned_ms, const Words& what);
+  void sleep(Lock& held);
+  void wake() noexcept;
+
+  Services& services_;
+  PeerDirectory& directory_;
+  const JobInfo job_;
+  const CoreOptions& options_;
+  const ThreadMode mode_;
+  const WaitLadder::Policy wait_policy_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  OperationPool pool_;
+  ActiveList active_;
+  OperationQueue streams_;
+  OperationQueue deferred_;                               // failed while being posted
+  Matcher matcher_;
+  RegionTable regions_;
+  std::vector<std::unique_ptr<Peer>> peers_;              // by rank in the job; empty = never used
+  std::vector<Peer*> blocked_;                            // peers with queued work requests
+  std::unordered_map<std::uint32_t, std::unique_ptr<Group>> groups_;   // by even context
+  std::vector<std::unique_ptr<Group>> retired_groups_;    // removed while operations refer to them
+  std::unordered_map<std::uint32_t, EarlyAbort> early_aborts_;
+  std::unordered_map<std::uint32_t, std::vector<Unexpected*>> early_active_;  // no group or handler yet
+  std::deque<Unexpected*> waiting_active_;                // announced, wait for memory
+  std::size_t incoming_active_ = 0;                       // bytes allocated for active messages on their way in
+  std::vector<ActiveMessageHandler> retired_handlers_;    // removed while a handler runs
+  std::vector<Mismatch> mismatches_;                      // wait for the other side's words
+  int died_ = 0;                                          // peers that are lost without a good-bye
+  std::uint32_t next_context_ = 2;
+  std::array<Completion, 16> completions_;
+  bool in_progress_ = false;
+  bool in_handler_ = false;
+  std::int64_t watched_ms_ = 0;
+
+  std::recursive_mutex mutex_;
+  std::condition_variable_any handed_over_;
+  bool leader_ = false;                                   // multiple: somebody runs the progress loop
+  bool sleeping_ = false;                                 // that somebody sleeps without the lock
+  std::size_t followers_ = 0;
+  std::thread::id owner_;                                 // single
+  std::thread::id handler_thread_;
+
+  int epoll_fd_ = -1;
+  int wake_fd_ = -1;
+  std::mutex notify_mutex_;                               // guards notifications_
+  std::vector<std::pair<Rank, std::string>> notifications_;
+  std::atomic<bool> notified_{false};
+  std::atomic<bool> report_requested_{false};
+  std::atomic<std::int64_t> last_progress_ms_{0};
+};
+
+}  // namespace godwit::core

@@ -1,0 +1,228 @@
+// What happens when a peer is lost, a communicator is aborted, or collectives do not fit together.
+#include <algorithm>
+
+#include "core/protocols/handlers.hpp"
+#include "core/worker.hpp"
+
+namespace godwit::core {
+
+namespace {
+
+// How long a mismatch waits for the other side's words before it is reported without them.
+constexpr std::int64_t mismatch_patience_ms = 1000;
+
+}  // namespace
+
+// --- lost peers ------------------------------------------------------------------------------------------------
+
+void Worker::notify_peer_failed(Rank rank_in_job, std::string reason) {
+  {
+    const std::lock_guard guard(notify_mutex_);
+    notifications_.emplace_back(rank_in_job, std::move(reason));
+  }
+  notified_.store(true, std::memory_order_release);
+  wake();
+}
+
+void Worker::on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail, LossSeenBy seen_by) {
+  Peer& lost = peer(rank_in_job);
+  if (lost.state == Peer::State::lost && lost.lost_status != ErrorCode::ok) {
+    if (seen_by == LossSeenBy::transport) fail_operations(lost, seen_by);
+    return;
+  }
+  lost.state = Peer::State::lost;
+  lost.lost_status = status;
+  lost.lost_reason = std::string(detail);
+  if (status != ErrorCode::ok) ++died_;
+  drop_pending(lost);
+  handle_early(lost);   // it had sent them before
+  for (Mismatch& mismatch : mismatches_)
+    if (mismatch.source == rank_in_job) mismatch.deadline_ms = 0;   // it will not answer
+  fail_operations(lost, seen_by);
+  lost.rma_outstanding = lost.emulated_outstanding = 0;
+}
+
+// Requests that were never posted do not complete.
+void Worker::drop_pending(Peer& lost) {
+  for (const WorkRequest& request : lost.pending)
+    if (Operation* operation = pool_.find(request.cookie); operation != nullptr && operation->in_flight > 0)
+      --operation->in_flight;
+  lost.pending.clear();
+}
+
+void Worker::protocol_error(Peer& from, std::string_view words) {
+  if (from.state == Peer::State::lost) return;
+  const std::string reason = fmt::format("{} sent what it must not: {}", name_of(from.rank), words);
+  services_.log.error("{}", reason);
+  on_lost(from.rank, ErrorCode::transport, reason, LossSeenBy::others);
+}
+
+void Worker::send_failed(Peer& to, ErrorCode status, std::string_view detail) {
+  if (to.state == Peer::State::lost) return fail_operations(to, LossSeenBy::others);
+  const std::string reason = fmt::format("a message to {} could not be sent, so the connection is given up: {}",
+                                         name_of(to.rank), detail.empty() ? to_string(status) : detail);
+  services_.log.error("{}", reason);
+  on_lost(to.rank, status, reason, LossSeenBy::others);
+}
+
+void Worker::fail_operations(Peer& lost, LossSeenBy seen_by) {
+  const bool died = lost.lost_status != ErrorCode::ok;
+  const ErrorCode code = died ? lost.lost_status : ErrorCode::peer_failed;
+  const std::string words = lost_words(lost);
+  std::vector<OperationId> concerned;
+  for (Operation& operation : active_) {
+    const bool bound = operation.peer == &lost;
+    const bool waits = operation.kind == Operation::Kind::recv && operation.state == Operation::State::posted &&
+                       (operation.source == lost.rank ||
+                        (died && operation.source == any_source && operation.group->to_group(lost.rank) != any_source));
+    if (bound || waits) concerned.push_back(operation.id);
+  }
+  // A callback may complete or release others of them: look each one up again.
+  for (const OperationId id : concerned) {
+    Operation* operation = pool_.find(id);
+    if (operation == nullptr || operation->done()) continue;
+    if (operation->peer == &lost && seen_by == LossSeenBy::transport) operation->in_flight = 0;
+    if (operation->failing && operation->in_flight == 0)
+      finish(*operation, operation->status, std::move(operation->detail));
+    else
+      complete(*operation, code, words);
+  }
+}
+
+bool Worker::has_failed(Rank rank_in_job) const noexcept {
+  const Peer* known = peers_[static_cast<std::size_t>(rank_in_job)].get();
+  return known != nullptr && known->state == Peer::State::lost && known->lost_status != ErrorCode::ok;
+}
+
+const Peer* Worker::failed_member(const Group& group) const noexcept {
+  for (const auto& known : peers_)
+    if (known && has_failed(known->rank) && group.to_group(known->rank) != any_source) return known.get();
+  return nullptr;
+}
+
+// A peer that we only wait for may be one that we never talked to: connecting to it shows whether it lives.
+void Worker::watch_sources() {
+  constexpr int most_members = 128;
+  std::vector<Rank> sources;
+  for (const Operation& operation : active_) {
+    if (operation.kind != Operation::Kind::recv || operation.state != Operation::State::posted) continue;
+    if (operation.source != any_source)
+      sources.push_back(operation.source);
+    else if (operation.group->size() <= most_members)
+      for (Rank member = 0; member < operation.group->size(); ++member) sources.push_back(operation.group->to_world(member));
+  }
+  for (const Rank source : sources)
+    if (Peer& watched = peer(source); watched.state == Peer::State::lost)
+      fail_operations(watched, LossSeenBy::others);
+}
+
+// --- aborted groups --------------------------------------------------------------------------------------------
+
+void Worker::break_group(Group& group, ErrorCode code, const std::string& reason) {
+  if (group.broken) return;
+  group.broken = true;
+  group.error = Status(code, reason);
+  std::erase_if(mismatches_, [&](const Mismatch& mismatch) { return mismatch.context == group.context; });
+  std::vector<OperationId> concerned;
+  for (Operation& operation : active_)
+    if (operation.group == &group) concerned.push_back(operation.id);
+  for (const OperationId id : concerned)
+    if (Operation* operation = pool_.find(id)) complete(*operation, code, reason);
+}
+
+void Worker::send_abort(Group& group, Rank to, const AbortMessage& message, std::string_view words) {
+  Peer& member = peer(to);
+  if (member.state == Peer::State::lost) return;
+  std::vector<std::byte> payload(sizeof message + std::min(words.size(), max_abort_words));
+  std::memcpy(payload.data(), &message, sizeof message);
+  std::memcpy(payload.data() + sizeof message, words.data(), payload.size() - sizeof message);
+  WireHeader head = header(member, MessageKind::abort);
+  head.context = group.context;
+  send_control(member, head, payload);
+}
+
+// Tells all members except ourselves and `but` (any_source: nobody else).
+void Worker::announce_verdict(Group& group, Rank but, ErrorCode code, const std::string& reason) {
+  for (Rank member = 0; member < group.size(); ++member) {
+    const Rank to = group.to_world(member);
+    if (to != job_.rank && to != but) send_abort(group, to, {.code = code}, reason);
+  }
+}
+
+void Worker::abort_group(Group& group, ErrorCode code, const std::string& reason) {
+  if (group.broken) return;
+  services_.log.error("communicator {} is aborted: {}", group.context / 2, reason);
+  announce_verdict(group, any_source, code, reason);
+  break_group(group, code, reason);
+}
+
+// --- collectives that do not fit together: who sees it asks the other side, whoever knows both calls tells all ------
+
+std::string Worker::own_call(const Group& group, std::uint64_t sequence) {
+  const CollectiveRecord* own = group.find_collective(sequence);
+  if (own != nullptr) return fmt::format("{} called {}", name_of(job_.rank), core::describe(own->call));
+  if (sequence >= group.collective_sequence) return fmt::format("{} has not made that call yet", name_of(job_.rank));
+  return fmt::format("{} made that call long ago", name_of(job_.rank));
+}
+
+void Worker::mismatch(Group& group, Rank source, std::uint64_t sequence, std::uint32_t) {
+  if (group.broken) return;
+  for (const Mismatch& known : mismatches_)
+    if (known.context == group.context) return;
+  mismatches_.push_back({group.context, source, sequence, services_.clock.now_ms() + mismatch_patience_ms});
+  send_abort(group, source, {.code = ErrorCode::mismatch, .stage = AbortStage::question, .sequence = sequence},
+             own_call(group, sequence));
+}
+
+void Worker::expire_mismatches() {
+  const std::vector<Mismatch> pending = mismatches_;
+  for (const Mismatch& entry : pending) {
+    if (services_.clock.now_ms() < entry.deadline_ms) continue;
+    if (Group* group = find_group(entry.context))
+      end_mismatch(*group, any_source, entry.sequence,
+                   fmt::format("{} called something else (it did not answer with what)", name_of(entry.source)));
+    std::erase_if(mismatches_, [&](const Mismatch& other) { return other.context == entry.context; });
+  }
+}
+
+// `other`: knows both calls by itself.
+void Worker::end_mismatch(Group& group, Rank other, std::uint64_t sequence, std::string_view other_call) {
+  const std::string reason = fmt::format(
+      "collective #{} of communicator {} does not fit: {}; {}. All ranks must make the same calls in the same order; "
+      "this communicator is unusable now", sequence, group.context / 2, own_call(group, sequence), other_call);
+  services_.log.error("{}", reason);
+  announce_verdict(group, other, ErrorCode::mismatch, reason);
+  break_group(group, ErrorCode::mismatch, reason);
+}
+
+void Worker::handle_abort(Peer& from, std::uint32_t context, const AbortMessage& message, std::string_view words) {
+  Group* group = find_group(context);
+  if (group == nullptr) {
+    early_aborts_.insert_or_assign(context, EarlyAbort{from.rank, message, std::string(words)});
+    return;
+  }
+  if (group->to_group(from.rank) == any_source)
+    return protocol_error(from, fmt::format("an abort of communicator {}, to which it does not belong", context / 2));
+  if (group->broken) return;
+  if (message.stage != AbortStage::verdict) {
+    if (message.stage == AbortStage::question)
+      send_abort(*group, from.rank, {.code = ErrorCode::mismatch, .stage = AbortStage::answer, .sequence = message.sequence},
+                 own_call(*group, message.sequence));
+    return end_mismatch(*group, from.rank, message.sequence, words);
+  }
+  const ErrorCode code = error_from_wire(message.code);
+  const std::string reason = code == ErrorCode::mismatch
+                                 ? std::string(words)
+                                 : fmt::format("{} aborted communicator {}: {}", name_of(from.rank), context / 2, words);
+  services_.log.error("{}", reason);
+  break_group(*group, code, reason);
+}
+
+void on_abort(Worker& worker, Peer& peer, const WireHeader& header, std::span<const std::byte> payload) {
+  const auto message = read_wire<AbortMessage>(payload);
+  if (!message) return worker.protocol_error(peer, "abort is too short");
+  worker.handle_abort(peer, header.context, *message,
+                      {reinterpret_cast<const char*>(payload.data()), payload.size()});
+}
+
+}  // namespace godwit::core

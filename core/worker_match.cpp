@@ -1,0 +1,114 @@
+// Probes, matched receives, cancel; groups and what came early for them.
+#include "core/protocols/handlers.hpp"
+#include "core/worker.hpp"
+
+namespace godwit::core {
+
+std::optional<MessageInfo> Worker::probe(Group& group, Rank from, Tag tag) {
+  progress();
+  const Rank source = from == any_source ? any_source : group.to_world(from);
+  const Unexpected* message = matcher_.find(group.context, source, tag);
+  if (message == nullptr) return std::nullopt;
+  return MessageInfo{group.to_group(message->source), message->tag, message->size};
+}
+
+Operation* Worker::probe_matched(Group& group, Rank from, Tag tag) {
+  progress();
+  const Rank source = from == any_source ? any_source : group.to_world(from);
+  Unexpected* message = matcher_.take(group.context, source, tag);
+  if (message == nullptr) return nullptr;
+  Operation& operation = new_operation(Operation::Kind::recv, &group);
+  operation.context = group.context;
+  operation.signature = message->signature;
+  operation.source = message->source;
+  operation.tag = message->tag;
+  operation.matched = message;
+  operation.state = Operation::State::moving;
+  operation.info = {group.to_group(message->source), message->tag, message->size};
+  return &operation;
+}
+
+void Worker::receive_matched(Operation& operation, std::span<std::byte> data) {
+  Unexpected& message = *std::exchange(operation.matched, nullptr);
+  if (operation.done()) {   // its communicator has been aborted
+    grant_credit(*message.peer, message.charged);
+    if (message.kind == MessageKind::ready_to_send) refuse(*message.peer, message.announcement, operation.status);
+    return matcher_.recycle(message);
+  }
+  operation.buffer = data.data();
+  operation.size = data.size();
+  receive_unexpected(*this, operation, message);
+}
+
+void Worker::discard_matched(Operation& operation) noexcept {
+  // The sender of a rendezvous is told that its data is received: a receive of nothing.
+  const bool pending = !operation.done();
+  operation.abandoned = pending;  // then its completion, which may come at once, releases it
+  receive_matched(operation, {});
+  if (!pending) release(operation);
+}
+
+bool Worker::cancel(Operation& operation) {
+  if (operation.kind != Operation::Kind::recv || operation.state != Operation::State::posted) return false;
+  complete(operation, ErrorCode::cancelled, "the receive was cancelled");
+  return true;
+}
+
+// --- groups ------------------------------------------------------------------------------------------------------
+
+Group* Worker::find_group(std::uint32_t context) noexcept {
+  const auto found = groups_.find(context & ~1U);
+  return found == groups_.end() ? nullptr : found->second.get();
+}
+
+Group& Worker::add_group(Group group) {
+  const std::uint32_t context = group.context;
+  if (context < first_temporary_context) next_context_ = std::max(next_context_, context + 2);
+  Group& added = *groups_.emplace(context, std::make_unique<Group>(std::move(group))).first->second;
+  if (const auto early = early_aborts_.find(context); early != early_aborts_.end()) {
+    const EarlyAbort abort = std::move(early->second);
+    early_aborts_.erase(early);
+    handle_abort(peer(abort.from), context, abort.message, abort.words);
+  }
+  return added;
+}
+
+void Worker::remove_group(Group& group) noexcept {
+  matcher_.for_each_unexpected([&](Unexpected& message) {
+    if ((message.context & ~1U) != group.context) return;
+    matcher_.unlink(message);
+    grant_credit(*message.peer, message.charged);
+    if (message.kind == MessageKind::ready_to_send) refuse(*message.peer, message.announcement, ErrorCode::aborted);
+    matcher_.recycle(message);
+  });
+  drop_early(group);
+  const auto node = groups_.find(group.context);
+  retired_groups_.push_back(std::move(node->second));
+  groups_.erase(node);
+  std::erase_if(retired_groups_, [&](const std::unique_ptr<Group>& retired) {
+    for (const Operation& operation : active_)
+      if (operation.group == retired.get()) return false;
+    return true;
+  });
+}
+
+std::uint64_t Worker::begin_collective(Group& group, const CollectiveCall& call, std::uint32_t signature) {
+  const std::uint64_t sequence = group.begin_collective(call, signature);
+  if (matcher_.unexpected_count() > 0) [[unlikely]] {
+    if (const Unexpected* message = matcher_.find(group.context + 1, any_source, static_cast<Tag>(sequence)))
+      check_early(*message);
+  }
+  return sequence;
+}
+
+void Worker::check_early(const Unexpected& message) {
+  if ((message.context & 1U) == 0) return;
+  Group* group = find_group(message.context);
+  if (group == nullptr) return;
+  const auto sequence = static_cast<std::uint64_t>(message.tag);
+  const CollectiveRecord* own = group->find_collective(sequence);
+  if (own != nullptr && own->signature != message.signature)
+    mismatch(*group, message.source, sequence, message.signature);
+}
+
+}  // namespace godwit::core

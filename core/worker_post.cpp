@@ -1,0 +1,248 @@
+// Posting: from arguments to a started operation, and from there to its end.
+#include <algorithm>
+
+#include "core/protocols/handlers.hpp"
+#include "core/worker.hpp"
+
+namespace godwit::core {
+
+// --- life of an operation ------------------------------------------------------------------------------------
+
+Operation& Worker::new_operation(Operation::Kind kind, Group* group, Continuation then) {
+  Operation& operation = pool_.acquire(kind);
+  operation.group = group;
+  operation.since_ms = services_.clock.now_ms();
+  operation.on_complete = then.on_complete;
+  operation.owner = then.owner;
+  active_.push_back(operation);
+  return operation;
+}
+
+void Worker::complete(Operation& operation, ErrorCode code, std::string detail) {
+  if (operation.done() || operation.failing) return;
+  if (operation.in_flight > 0) [[unlikely]] {
+    // The transport still reads or writes the buffer.
+    operation.queue_hook.unlink();
+    operation.failing = true;
+    operation.status = code;
+    operation.detail = std::move(detail);
+    return;
+  }
+  finish(operation, code, std::move(detail));
+}
+
+void Worker::finish(Operation& operation, ErrorCode code, std::string detail) {
+  if (operation.kind == Operation::Kind::recv && operation.state == Operation::State::posted)
+    matcher_.remove(operation);
+  else
+    operation.queue_hook.unlink();
+  if (operation.kind == Operation::Kind::active && operation.own_buffer) incoming_active_ -= operation.size;
+  if (operation.registration) [[unlikely]] {
+    operation.peer->transport->deregister_memory(*operation.registration);
+    operation.registration.reset();
+  }
+  operation.state = Operation::State::done;
+  operation.failing = false;
+  operation.status = code;
+  operation.detail = std::move(detail);
+  operation.active_hook.unlink();
+  if (operation.on_complete != nullptr)
+    operation.on_complete(operation, operation.owner);
+  else if (operation.abandoned)
+    release(operation);
+  else
+    wake_waiters();
+}
+
+void Worker::abandon(Operation& operation) noexcept {
+  if (operation.done())
+    release(operation);
+  else
+    operation.abandoned = true;
+}
+
+Operation* Worker::defer(Operation& operation, ErrorCode code, std::string detail, Continuation then) {
+  operation.queue_hook.unlink();
+  if (!operation.active_hook.is_linked()) active_.push_back(operation);
+  operation.state = Operation::State::connecting;
+  operation.status = code;
+  operation.detail = std::move(detail);
+  operation.on_complete = then.on_complete;
+  operation.owner = then.owner;
+  deferred_.push_back(operation);
+  return &operation;
+}
+
+Operation* Worker::launch(Operation& operation, Continuation then) {
+  if (operation.group != nullptr && operation.group->broken)
+    return defer(operation, operation.group->error.code(), operation.group->error.message(), then);
+  Peer& to = *operation.peer;
+  if (to.state == Peer::State::lost) {
+    const ErrorCode code = to.lost_status == ErrorCode::ok ? ErrorCode::peer_failed : to.lost_status;
+    return defer(operation, code, lost_words(to), then);
+  }
+  if (to.state == Peer::State::connecting || !to.waiting.empty()) {
+    operation.state = Operation::State::connecting;
+    to.waiting.push_back(operation);
+  } else {
+    start(operation);
+  }
+  if (operation.done()) {
+    if (operation.status != ErrorCode::ok) return defer(operation, operation.status, std::move(operation.detail), then);
+    release(operation);
+    return nullptr;
+  }
+  operation.on_complete = then.on_complete;
+  operation.owner = then.owner;
+  return &operation;
+}
+
+void Worker::start(Operation& operation) {
+  Peer& to = *operation.peer;
+  if (operation.key && !operation.reachable) {
+    if (const auto handle = to.endpoint->import_key(*operation.key)) {
+      operation.remote.handle = *handle;
+      operation.reachable = true;
+    }
+  }
+  const bool atomic = operation.kind == Operation::Kind::fetch_add || operation.kind == Operation::Kind::compare_swap;
+  const bool reachable =
+      operation.reachable && (!atomic || (operation.width == 8 && to.endpoint->has_atomics(operation.remote.handle)));
+  const std::size_t size = operation.synchronous ? no_limit : operation.size;
+  const Protocol* protocol = to.protocols.choose(operation.kind, size, reachable);
+  if (protocol->windowed && to.credit < eager_charge(operation.size))
+    protocol = to.protocols.choose(operation.kind, no_limit, reachable);
+  operation.protocol = protocol;
+  protocol->start(*this, operation);
+}
+
+// --- two-sided -------------------------------------------------------------------------------------------------
+
+Operation* Worker::post_send(const SendArguments& arguments) {
+  const Group& group = *arguments.group;
+  Peer& to = peer(group.to_world(arguments.to));
+  const std::size_t size = arguments.data.size();
+  if (to.state == Peer::State::ready && size <= to.eager_max && size <= to.inline_max && !to.blocked &&
+      to.waiting.empty() && to.credit >= eager_charge(size) && !arguments.synchronous && !group.broken) [[likely]] {
+    WorkRequest request;
+    request.signalled = false;
+    request.header.epoch = to.epoch;
+    request.header.context = group.context + (arguments.collective ? 1U : 0U);
+    request.header.signature = arguments.signature;
+    request.header.tag = arguments.tag;
+    request.local = {const_cast<std::byte*>(arguments.data.data()), size};   // only read by a send
+    if (try_submit(to, request)) {
+      to.credit -= eager_charge(size);
+      return nullptr;
+    }
+  }
+  return post_send_slowly(arguments, to);
+}
+
+Operation* Worker::post_send_slowly(const SendArguments& arguments, Peer& to) {
+  Operation& operation = new_operation(Operation::Kind::send, arguments.group);
+  operation.peer = &to;
+  operation.context = arguments.group->context + (arguments.collective ? 1U : 0U);
+  operation.signature = arguments.signature;
+  operation.tag = arguments.tag;
+  operation.buffer = const_cast<std::byte*>(arguments.data.data());
+  operation.size = arguments.data.size();
+  operation.synchronous = arguments.synchronous;
+  return launch(operation, arguments.then);
+}
+
+Operation* Worker::post_recv(const RecvArguments& arguments) {
+  Group& group = *arguments.group;
+  Operation& operation = new_operation(Operation::Kind::recv, &group);
+  operation.context = group.context + (arguments.collective ? 1U : 0U);
+  operation.signature = arguments.signature;
+  operation.source = arguments.from == any_source ? any_source : group.to_world(arguments.from);
+  operation.tag = arguments.tag;
+  operation.buffer = arguments.data.data();
+  operation.size = arguments.data.size();
+  if (group.broken) return defer(operation, group.error.code(), group.error.message(), arguments.then);
+  if (Unexpected* message = matcher_.take(operation.context, operation.source, operation.tag)) {
+    receive_unexpected(*this, operation, *message);
+  } else {
+    const Peer* from = operation.source == any_source ? nullptr : find_peer(operation.source);
+    if (from != nullptr && from->state == Peer::State::lost) {
+      const ErrorCode code = from->lost_status == ErrorCode::ok ? ErrorCode::peer_failed : from->lost_status;
+      return defer(operation, code, lost_words(*from), arguments.then);
+    }
+    if (const Peer* failed = died_ > 0 && operation.source == any_source ? failed_member(group) : nullptr)
+      return defer(operation, failed->lost_status, lost_words(*failed), arguments.then);
+    matcher_.post(operation);
+  }
+  if (operation.done() && arguments.then.on_complete != nullptr) {
+    if (operation.status != ErrorCode::ok)
+      return defer(operation, operation.status, std::move(operation.detail), arguments.then);
+    release(operation);
+    return nullptr;
+  }
+  operation.on_complete = arguments.then.on_complete;
+  operation.owner = arguments.then.owner;
+  return &operation;
+}
+
+Operation* Worker::post_active(Group& group, std::span<const std::byte> data, Rank to, std::uint16_t handler) {
+  Operation& operation = new_operation(Operation::Kind::active, &group);
+  operation.peer = &peer(group.to_world(to));
+  operation.context = group.context;
+  operation.tag = handler;
+  operation.buffer = const_cast<std::byte*>(data.data());
+  operation.size = data.size();
+  return launch(operation, {});
+}
+
+// --- one-sided -------------------------------------------------------------------------------------------------
+
+Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size) {
+  Operation& operation = new_operation(kind, nullptr);
+  Peer& owner = peer(target.owner);
+  operation.peer = &owner;
+  operation.size = size;
+  operation.slot = target.slot;
+  operation.offset = offset;
+  operation.remote.address = target.base + offset;
+  if (owner.transport != nullptr) {
+    for (const auto& [name, key] : target.keys)
+      if (name == owner.transport->name()) operation.key = key;
+  }
+  if (operation.key && !target.imported && owner.state == Peer::State::ready) {
+    target.handle = owner.endpoint->import_key(*operation.key);
+    target.imported = true;
+  }
+  if (target.imported) {
+    operation.key.reset();
+    operation.reachable = target.handle.has_value();
+    operation.remote.handle = target.handle.value_or(0);
+  }
+  return operation;
+}
+
+Operation* Worker::post_put(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
+                            std::optional<std::uint16_t> notify) {
+  Operation& operation = new_one_sided(Operation::Kind::put, target, offset, data.size());
+  operation.buffer = const_cast<std::byte*>(data.data());
+  if (notify) operation.notify = static_cast<std::uint32_t>(target.slot) << 16 | *notify;
+  return launch(operation, {});
+}
+
+Operation* Worker::post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset) {
+  if (data.empty()) return nullptr;
+  Operation& operation = new_one_sided(Operation::Kind::get, target, offset, data.size());
+  operation.buffer = data.data();
+  return launch(operation, {});
+}
+
+Operation* Worker::post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
+                               std::uint64_t operand, std::uint64_t compare, std::uint64_t* result) {
+  Operation& operation = new_one_sided(kind, target, offset, width);
+  operation.width = width;
+  operation.operand = operand;
+  operation.compare = compare;
+  operation.result = result;
+  return launch(operation, {});
+}
+
+}  // namespace godwit::core

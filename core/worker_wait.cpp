@@ -1,0 +1,190 @@
+// Waiting: spin, yield, sleep; say so when it takes long. In ThreadMode::multiple one waiter (the leader) runs the
+// progress loop, the others sleep on a condition variable until something is done or the leader leaves.
+#include <sched.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/worker.hpp"
+
+namespace godwit::core {
+
+namespace {
+
+// Also the longest time that a sleeper does not look at its clock.
+constexpr int sleep_ms = 100;
+// After this long a wait looks whether those it waits for are alive, and again each second.
+constexpr std::int64_t watch_after_ms = 200;
+constexpr std::int64_t watch_period_ms = 1000;
+
+}  // namespace
+
+void Worker::wake() noexcept {
+  const std::uint64_t one = 1;
+  // Fails only when the counter is full: then it is readable already.
+  [[maybe_unused]] const auto written = ::write(wake_fd_, &one, sizeof one);
+  handed_over_.notify_all();
+}
+
+// For those who wait in other threads; called under the lock.
+void Worker::wake_waiters() noexcept {
+  if (sleeping_) return wake();
+  if (followers_ > 0) handed_over_.notify_all();
+}
+
+void Worker::request_report() noexcept {
+  report_requested_.store(true, std::memory_order_relaxed);
+  notified_.store(true, std::memory_order_release);
+  wake();
+}
+
+void Worker::wait(Operation& operation) {
+  if (mode_ == ThreadMode::single && operation.done()) return;
+  wait_until([&] { return operation.done(); }, [&] { return describe(operation); });
+}
+
+void Worker::wait_until(const std::function<bool()>& ready, const Words& what) {
+  Lock held = lock();
+  if (in_handler_ && handler_thread_ == std::this_thread::get_id())
+    throw Error(ErrorCode::invalid_argument, "an active message handler must not wait: let it start operations and return");
+  WaitLadder ladder(wait_policy_);
+  const std::int64_t since_ms = services_.clock.now_ms();
+  std::int64_t warned_ms = since_ms;
+  while (!ready()) {
+    if (mode_ == ThreadMode::multiple && leader_) {
+      ++followers_;
+      handed_over_.wait_for(held, std::chrono::milliseconds(sleep_ms));
+      --followers_;
+      warn_if_stalled(since_ms, warned_ms, what);
+      continue;
+    }
+    leader_ = true;
+    try {
+      if (progress() > 0)
+        ladder.reset();
+      else
+        pause(ladder, since_ms, warned_ms, what, held);
+    } catch (...) {
+      leader_ = false;
+      throw;
+    }
+    leader_ = false;
+  }
+  if (followers_ > 0) handed_over_.notify_all();
+}
+
+bool Worker::pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, const Words& what, Lock& held) {
+  const WaitLadder::Step step = ladder.next();
+  if (step == WaitLadder::Step::spin) [[likely]] {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+    return false;
+  }
+  const std::int64_t now = services_.clock.now_ms();
+  if (now - since_ms >= watch_after_ms && now - watched_ms_ >= watch_period_ms) {
+    watched_ms_ = now;
+    watch_sources();
+  }
+  warn_if_stalled(since_ms, warned_ms, what);
+  if (step == WaitLadder::Step::sleep && streams_.empty() && blocked_.empty() && deferred_.empty()) {
+    sleep(held);
+    return true;
+  }
+  if (held.owns_lock()) held.unlock();
+  ::sched_yield();
+  if (mode_ == ThreadMode::multiple) held.lock();
+  return false;
+}
+
+void Worker::warn_if_stalled(std::int64_t since_ms, std::int64_t& warned_ms, const Words& what) {
+  const double limit = options_.stall_warning->value;
+  const std::int64_t now = services_.clock.now_ms();
+  if (limit <= 0 || static_cast<double>(now - warned_ms) < 1000 * limit) return;
+  warned_ms = now;
+  services_.log.warn("has waited {:.1f} s: {}", 1e-3 * static_cast<double>(now - since_ms), what());
+}
+
+void Worker::sleep(Lock& held) {
+  std::size_t armed = 0;
+  while (armed < transports_.size() && transports_[armed]->arm()) ++armed;
+  if (armed == transports_.size() && !notified_.load(std::memory_order_acquire)) {
+    sleeping_ = true;
+    if (held.owns_lock()) held.unlock();
+    epoll_event event;
+    ::epoll_wait(epoll_fd_, &event, 1, sleep_ms);
+    if (mode_ == ThreadMode::multiple) held.lock();
+    sleeping_ = false;
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto drained = ::read(wake_fd_, &count, sizeof count);   // empty when it was not us
+  }
+  for (std::size_t i = 0; i < armed; ++i) transports_[i]->disarm();
+}
+
+// --- one-sided -------------------------------------------------------------------------------------------------
+
+Status Worker::flush(Rank target) {
+  Peer* const to = find_peer(target);
+  if (to == nullptr) return {};
+  wait_until([&] { return to->rma_outstanding == 0 && to->waiting.empty(); },
+             [&] { return fmt::format("flush: {} puts and atomics to {} are not visible there yet", to->rma_outstanding, name_of(target)); });
+  Lock held = lock();
+  if (to->state == Peer::State::ready && to->capabilities.put_done == PutDone::local) {
+    Operation& operation = new_operation(Operation::Kind::flush, nullptr);
+    static const Protocol flush_protocol{
+        "flush", Operation::Kind::flush, false, false, "", nullptr, nullptr, nullptr,
+        [](Worker& worker, Operation& done, ErrorCode status, std::string_view detail) {
+          --done.in_flight;
+          worker.complete(done, status, std::string(detail));
+        }};
+    operation.peer = to;
+    operation.protocol = &flush_protocol;
+    operation.state = Operation::State::moving;
+    WorkRequest request;
+    request.op = Op::flush;
+    request.cookie = operation.id;
+    ++operation.in_flight;
+    submit(*to, request);
+    if (held.owns_lock()) held.unlock();
+    wait(operation);
+    Status status(operation.status, operation.detail);
+    const Lock again = lock();
+    release(operation);
+    return status;
+  }
+  if (to->state == Peer::State::lost && to->lost_status != ErrorCode::ok) return {to->lost_status, lost_words(*to)};
+  return {};
+}
+
+Status Worker::flush_all() {
+  Status first;
+  for (Rank target = 0; target < job_.size; ++target) {
+    Status status = flush(target);
+    if (!status.ok() && first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+Status Worker::fence() {
+  // Direct operations take effect in the order of posting, emulated ones in the order of messages; only an
+  // emulated one can be overtaken, by a direct one.
+  Status first;
+  for (Rank target = 0; target < job_.size; ++target) {
+    const Peer* to = find_peer(target);
+    if (to == nullptr || (to->emulated_outstanding == 0 && to->waiting.empty())) continue;
+    Status status = flush(target);
+    if (!status.ok() && first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+void Worker::shutdown(std::chrono::milliseconds deadline) noexcept {
+  const auto end = std::chrono::steady_clock::now() + deadline;
+  while ((!blocked_.empty() || !streams_.empty()) && std::chrono::steady_clock::now() < end) {
+    if (progress() == 0) ::sched_yield();
+  }
+  if (!blocked_.empty() || !streams_.empty())
+    services_.log.warn("leaves with messages that their receivers did not take: {}", describe_all());
+  for (const auto& transport : transports_) transport->shutdown();
+}
+
+}  // namespace godwit::core

@@ -1,0 +1,259 @@
+// Tagged messages, probes, active messages and collectives of a communicator: argument checks, then the engine.
+#include <godwit/communicator.hpp>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "runtime/communicator_state.hpp"
+#include "runtime/context_state.hpp"
+
+namespace godwit {
+
+namespace runtime {
+
+void check_rank(const core::Group& group, Rank rank, const char* call, bool wildcard) {
+  if ((rank >= 0 && rank < group.size()) || (wildcard && rank == any_source)) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: there is no rank {} in this communicator, it has ranks 0..{}", call, rank, group.size() - 1));
+}
+
+void check_tag(Tag tag, const char* call, bool wildcard) {
+  if (tag >= 0 || (wildcard && tag == any_tag)) return;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: tag {} is negative; tags are 0..2^63-1", call, tag));
+}
+
+void check_buffer(const void* data, std::size_t bytes, const char* call) {
+  if (data == nullptr && bytes > 0)
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}: the buffer is null, but {} bytes are to be moved", call, bytes));
+  if (bytes > static_cast<std::size_t>(PTRDIFF_MAX))
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: a length of {} bytes is impossible; was a negative number converted?", call, bytes));
+}
+
+void check_usable(const core::Group& group) {
+  if (group.broken) throw Error(group.error);
+}
+
+}  // namespace runtime
+
+namespace detail {
+
+CommunicatorState::CommunicatorState(ContextState& owner, std::shared_ptr<ContextState> keep_alive, core::Group members)
+    : context(owner), keep(std::move(keep_alive)), worker(*owner.worker), group(worker.add_group(std::move(members))) {
+  collectives = std::make_unique<collectives::CollectiveContext>(worker, group);
+}
+
+CommunicatorState::~CommunicatorState() {
+  collectives.reset();
+  const auto held = worker.lock();
+  worker.remove_group(group);
+}
+
+void check_length(Collective collective, std::string_view which, std::size_t have, std::size_t ranks, std::size_t per_rank) {
+  if (have >= ranks * per_rank) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: the {} buffer holds {} elements, but {} ranks x {} elements are to be moved",
+                          to_string(collective), which, have, ranks, per_rank));
+}
+
+}  // namespace detail
+
+using detail::CommunicatorState;
+
+namespace {
+
+CommunicatorState& state_of(const std::shared_ptr<CommunicatorState>& state) {
+  if (!state) throw Error(ErrorCode::invalid_argument, "this communicator is empty: split() left this rank out, or it was never made");
+  return *state;
+}
+
+void check_send(const core::Group& group, const void* data, std::size_t bytes, Rank to, Tag tag, const char* call) {
+  runtime::check_rank(group, to, call);
+  runtime::check_tag(tag, call);
+  runtime::check_buffer(data, bytes, call);
+  runtime::check_usable(group);
+}
+
+void check_recv(const core::Group& group, const void* data, std::size_t bytes, Rank from, Tag tag, const char* call) {
+  runtime::check_rank(group, from, call, true);
+  runtime::check_tag(tag, call, true);
+  runtime::check_buffer(data, bytes, call);
+  runtime::check_usable(group);
+}
+
+core::Operation* start_send(CommunicatorState& self, const void* data, std::size_t bytes, Rank to, Tag tag, bool synchronous) {
+  const auto held = self.worker.lock();
+  core::SendArguments arguments;
+  arguments.group = &self.group;
+  arguments.data = {static_cast<const std::byte*>(data), bytes};
+  arguments.to = to;
+  arguments.tag = tag;
+  arguments.synchronous = synchronous;
+  return self.worker.post_send(arguments);
+}
+
+core::Operation* start_recv(CommunicatorState& self, void* data, std::size_t bytes, Rank from, Tag tag) {
+  const auto held = self.worker.lock();
+  core::RecvArguments arguments;
+  arguments.group = &self.group;
+  arguments.data = {static_cast<std::byte*>(data), bytes};
+  arguments.from = from;
+  arguments.tag = tag;
+  return self.worker.post_recv(arguments);
+}
+
+}  // namespace
+
+Rank Communicator::rank() const { return state_of(state_).group.rank; }
+int Communicator::size() const { return state_of(state_).group.size(); }
+
+// --- tagged ----------------------------------------------------------------------------------------------------
+
+void Communicator::send_bytes(const void* data, std::size_t bytes, Rank to, Tag tag) {
+  CommunicatorState& self = state_of(state_);
+  check_send(self.group, data, bytes, to, tag, "send");
+  if (core::Operation* operation = start_send(self, data, bytes, to, tag, false)) Request(&self.worker, operation).wait();
+}
+
+Request Communicator::isend_bytes(const void* data, std::size_t bytes, Rank to, Tag tag) {
+  CommunicatorState& self = state_of(state_);
+  check_send(self.group, data, bytes, to, tag, "isend");
+  return runtime::request_for(self.worker, start_send(self, data, bytes, to, tag, false));
+}
+
+Request Communicator::issend_bytes(const void* data, std::size_t bytes, Rank to, Tag tag) {
+  CommunicatorState& self = state_of(state_);
+  check_send(self.group, data, bytes, to, tag, "issend");
+  return runtime::request_for(self.worker, start_send(self, data, bytes, to, tag, true));
+}
+
+MessageInfo Communicator::recv_bytes(void* data, std::size_t bytes, Rank from, Tag tag) {
+  CommunicatorState& self = state_of(state_);
+  check_recv(self.group, data, bytes, from, tag, "recv");
+  return Request(&self.worker, start_recv(self, data, bytes, from, tag)).wait();
+}
+
+Request Communicator::irecv_bytes(void* data, std::size_t bytes, Rank from, Tag tag) {
+  CommunicatorState& self = state_of(state_);
+  check_recv(self.group, data, bytes, from, tag, "irecv");
+  return Request(&self.worker, start_recv(self, data, bytes, from, tag));
+}
+
+// --- probes ----------------------------------------------------------------------------------------------------
+
+std::optional<MessageInfo> Communicator::iprobe(Rank from, Tag tag) {
+  CommunicatorState& self = state_of(state_);
+  check_recv(self.group, nullptr, 0, from, tag, "probe");
+  const auto held = self.worker.lock();
+  return self.worker.probe(self.group, from, tag);
+}
+
+std::optional<MatchedMessage> Communicator::improbe(Rank from, Tag tag) {
+  CommunicatorState& self = state_of(state_);
+  check_recv(self.group, nullptr, 0, from, tag, "mprobe");
+  const auto held = self.worker.lock();
+  core::Operation* operation = self.worker.probe_matched(self.group, from, tag);
+  if (operation == nullptr) return std::nullopt;
+  return MatchedMessage(&self.worker, operation, operation->info);
+}
+
+namespace {
+
+// Probes until `probe` finds something. A probe can no more wait for a dead rank than a receive can.
+template <class Probe>
+auto wait_for_message(CommunicatorState& self, Rank from, Tag tag, Probe probe) {
+  decltype(probe()) found;
+  self.worker.wait_until(
+      [&] {
+        found = probe();
+        if (found) return true;
+        runtime::check_usable(self.group);
+        if (from != any_source)
+          if (const core::Peer& source = self.worker.peer(self.group.to_world(from)); source.state == core::Peer::State::lost)
+            throw Error(ErrorCode::peer_failed, fmt::format("probe: {}", self.worker.lost_words(source)));
+        return false;
+      },
+      [&] { return fmt::format("probe from {} with tag {}, communicator {}", from, tag, self.group.context / 2); });
+  return found;
+}
+
+}  // namespace
+
+MessageInfo Communicator::probe(Rank from, Tag tag) {
+  return *wait_for_message(state_of(state_), from, tag, [&] { return iprobe(from, tag); });
+}
+
+MatchedMessage Communicator::mprobe(Rank from, Tag tag) {
+  return std::move(*wait_for_message(state_of(state_), from, tag, [&] { return improbe(from, tag); }));
+}
+
+MatchedMessage::MatchedMessage(MatchedMessage&& other) noexcept
+    : worker_(std::exchange(other.worker_, nullptr)), operation_(std::exchange(other.operation_, nullptr)), info_(other.info_) {}
+
+MatchedMessage& MatchedMessage::operator=(MatchedMessage&& other) noexcept {
+  std::swap(worker_, other.worker_);
+  std::swap(operation_, other.operation_);
+  std::swap(info_, other.info_);
+  return *this;
+}
+
+MatchedMessage::~MatchedMessage() {
+  if (operation_ == nullptr) return;
+  const auto held = worker_->lock();
+  worker_->discard_matched(*operation_);
+}
+
+Request MatchedMessage::irecv_bytes(void* data, std::size_t bytes) {
+  if (operation_ == nullptr) throw Error(ErrorCode::invalid_argument, "this matched message has been received already");
+  runtime::check_buffer(data, bytes, "matched receive");
+  core::Operation& operation = *std::exchange(operation_, nullptr);
+  const auto held = worker_->lock();
+  worker_->receive_matched(operation, {static_cast<std::byte*>(data), bytes});
+  return Request(worker_, &operation);
+}
+
+// --- active messages -------------------------------------------------------------------------------------------
+
+void Communicator::on_message(std::uint16_t id, ActiveMessageHandler handler) {
+  CommunicatorState& self = state_of(state_);
+  const auto held = self.worker.lock();
+  self.worker.set_handler(self.group, id, std::move(handler));
+}
+
+Request Communicator::message_bytes(const void* data, std::size_t bytes, Rank to, std::uint16_t id) {
+  CommunicatorState& self = state_of(state_);
+  check_send(self.group, data, bytes, to, 0, "message");
+  const auto held = self.worker.lock();
+  return runtime::request_for(self.worker, self.worker.post_active(self.group, {static_cast<const std::byte*>(data), bytes}, to, id));
+}
+
+// --- collectives -----------------------------------------------------------------------------------------------
+
+Request Communicator::icollective(const CollectiveCall& call) {
+  CommunicatorState& self = state_of(state_);
+  runtime::check_usable(self.group);
+  const auto held = self.worker.lock();
+  return runtime::request_for(self.worker, collectives::start_collective(self.worker, *self.collectives, call));
+}
+
+void Communicator::collective(const CollectiveCall& call) { icollective(call).wait(); }
+
+// --- health ----------------------------------------------------------------------------------------------------
+
+std::vector<Rank> Communicator::failed() const {
+  CommunicatorState& self = state_of(state_);
+  const auto held = self.worker.lock();
+  std::vector<Rank> ranks;
+  for (Rank rank = 0; rank < self.group.size(); ++rank)
+    if (self.worker.has_failed(self.group.to_world(rank))) ranks.push_back(rank);
+  return ranks;
+}
+
+void Communicator::abort(std::string_view reason) {
+  CommunicatorState& self = state_of(state_);
+  const auto held = self.worker.lock();
+  self.worker.abort_group(self.group, ErrorCode::aborted, std::string(reason));
+}
+
+}  // namespace godwit

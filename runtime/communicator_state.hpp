@@ -1,0 +1,62 @@
+// What a Communicator, a Region and a Window stand for.
+#pragma once
+
+#include <godwit/communicator.hpp>
+#include <godwit/window.hpp>
+
+#include <memory>
+#include <vector>
+
+#include "collectives/collective.hpp"
+#include "core/worker.hpp"
+
+namespace godwit::detail {
+
+struct ContextState;
+
+struct CommunicatorState {
+  CommunicatorState(ContextState& owner, std::shared_ptr<ContextState> keep_alive, core::Group group);
+  ~CommunicatorState();
+  CommunicatorState(const CommunicatorState&) = delete;
+  CommunicatorState& operator=(const CommunicatorState&) = delete;
+
+  ContextState& context;
+  const std::shared_ptr<ContextState> keep;   // empty for the world, which the context owns
+  core::Worker& worker;
+  core::Group& group;
+  std::unique_ptr<collectives::CollectiveContext> collectives;
+};
+
+struct RegionState {
+  RegionState(std::shared_ptr<CommunicatorState> owner, std::span<std::byte> memory);
+  ~RegionState();
+  RegionState(const RegionState&) = delete;
+  RegionState& operator=(const RegionState&) = delete;
+
+  const std::shared_ptr<CommunicatorState> communicator;
+  core::RegionEntry* entry;
+  RemoteKey key;
+};
+
+struct WindowState {
+  std::unique_ptr<RegionState> region;
+  std::vector<core::RemoteRegion> targets;   // by rank in the communicator
+};
+
+}  // namespace godwit::detail
+
+namespace godwit::runtime {
+
+/// Takes the outcome of a done operation and releases it. `info` may be null.
+Status take_outcome(core::Worker& worker, core::Operation& operation, MessageInfo* info);
+/// Request for what a post_*() returned.
+Request request_for(core::Worker& worker, core::Operation* operation);
+
+/// Throw Error(invalid_argument) in words; `call` is the user's call ("send").
+void check_rank(const core::Group& group, Rank rank, const char* call, bool wildcard = false);
+void check_tag(Tag tag, const char* call, bool wildcard = false);
+void check_buffer(const void* data, std::size_t bytes, const char* call);
+/// Throws the group's error if it is broken.
+void check_usable(const core::Group& group);
+
+}  // namespace godwit::runtime

@@ -1,0 +1,83 @@
+#include "runtime/inspect.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/version.hpp>
+
+#include <algorithm>
+
+#include "core/options_text.hpp"
+#include "runtime/communicator_state.hpp"
+#include "runtime/context_state.hpp"
+#include "runtime/transports.hpp"
+
+namespace godwit::runtime {
+
+namespace {
+
+// The peer's state once it is connected (or known to be out of reach).
+core::Peer& connected_peer(const Communicator& communicator, Rank rank) {
+  detail::CommunicatorState& state = *communicator.state();
+  check_rank(state.group, rank, "peer");
+  core::Worker& worker = state.worker;
+  core::Peer* peer = nullptr;
+  worker.wait_until(
+      [&] {
+        peer = &worker.peer(state.group.to_world(rank));
+        return peer->state != core::Peer::State::connecting;
+      },
+      [&] { return "connection to " + worker.name_of(state.group.to_world(rank)); });
+  if (peer->state == core::Peer::State::lost) {
+    const ErrorCode code = peer->lost_status == ErrorCode::ok ? ErrorCode::peer_failed : peer->lost_status;
+    throw Error(code, worker.lost_words(*peer));
+  }
+  return *peer;
+}
+
+}  // namespace
+
+std::string compiled_in() {
+  std::string names;
+  for (const TransportEntry& entry : transport_list()) names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  return fmt::format("transports  {}\nbootstraps  PMIx {}, torchrun's environment (TCP store), single process\n"
+                     "compiler    GCC {}, C++20{}\nlibraries   Boost {}, fmt {}\n",
+                     names, GODWIT_PMIX_VERSION, __VERSION__,
+#ifdef NDEBUG
+                     "",
+#else
+                     ", assertions on",
+#endif
+                     BOOST_LIB_VERSION, FMT_VERSION);
+}
+
+std::vector<TransportReport> transports(const Context& context) {
+  std::vector<TransportReport> reports;
+  const auto used = context.state()->worker->transports();
+  for (const TransportEntry& entry : transport_list()) {
+    const bool opened = std::any_of(used.begin(), used.end(), [&](const auto& transport) { return transport->name() == entry.name; });
+    std::string reason(entry.about);
+    if (!opened) {
+      reason = entry.unavailable_reason();
+      if (reason.empty()) reason = "left out by GODWIT_TRANSPORTS";
+    }
+    reports.push_back({std::string(entry.name), opened, std::move(reason)});
+  }
+  return reports;
+}
+
+std::string transport_name_to(const Communicator& communicator, Rank peer) {
+  return std::string(connected_peer(communicator, peer).transport->name());
+}
+
+std::string protocol_table(const Communicator& communicator, Rank peer) {
+  const core::Peer& known = connected_peer(communicator, peer);
+  const core::Route route{known.capabilities, communicator.state()->worker.options().eager_limit->value};
+  return fmt::format("{}\n{}", known.endpoint->describe(), core::protocol_table_text(known.protocols, route));
+}
+
+std::string collective_table(const Communicator& communicator) { return communicator.state()->collectives->selection_table(); }
+
+std::string option_table() { return core::options_text(*make_options()); }
+std::string options_markdown() { return core::options_markdown(*make_options()); }
+
+}  // namespace godwit::runtime

@@ -1,0 +1,199 @@
+// Regions, remote keys and windows.
+#include <godwit/communicator.hpp>
+#include <godwit/window.hpp>
+
+#include <fmt/format.h>
+
+#include "runtime/communicator_state.hpp"
+#include "runtime/context_state.hpp"
+
+namespace godwit {
+
+namespace detail {
+
+RegionState::RegionState(std::shared_ptr<CommunicatorState> owner, std::span<std::byte> memory)
+    : communicator(std::move(owner)) {
+  core::Worker& worker = communicator->worker;
+  const auto held = worker.lock();
+  entry = &worker.regions().add(memory, worker.transports());
+  key = core::encode_key(*entry, worker.rank());
+}
+
+RegionState::~RegionState() {
+  const auto held = communicator->worker.lock();
+  communicator->worker.regions().remove(*entry);
+}
+
+}  // namespace detail
+
+namespace {
+
+void check_range(const core::RemoteRegion& target, std::uint64_t offset, std::uint64_t bytes, const char* call) {
+  if (offset <= target.size && bytes <= target.size - offset) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: bytes {}..{} are outside the region of rank {}, which has {} bytes", call, offset, offset + bytes,
+                          target.owner, target.size));
+}
+
+void wait_for_notify(detail::RegionState& region, std::uint16_t id, std::uint64_t count) {
+  core::Worker& worker = region.communicator->worker;
+  const core::Group& group = region.communicator->group;
+  worker.wait_until(
+      [&] {
+        if (worker.regions().take(region.entry->slot, id, count)) return true;
+        runtime::check_usable(group);
+        return false;
+      },
+      [&] {
+        const auto& counters = region.entry->counters;
+        return fmt::format("notification {} of a region of {} bytes, communicator {}: {} of {} have come", id,
+                           region.entry->memory.size(), group.context / 2, id < counters.size() ? counters[id] : 0, count);
+      });
+}
+
+bool test_for_notify(detail::RegionState& region, std::uint16_t id, std::uint64_t count) {
+  core::Worker& worker = region.communicator->worker;
+  const auto held = worker.lock();
+  worker.progress();
+  return worker.regions().take(region.entry->slot, id, count);
+}
+
+void check_word(const core::RemoteRegion& target, std::size_t width, std::size_t displacement, const char* call) {
+  if (width != 4 && width != 8)
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}: a word of {} bytes; atomics are 4 or 8 bytes wide", call, width));
+  check_range(target, displacement, width, call);
+  if ((target.base + displacement) % width != 0)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: the word at byte {} of the window of rank {} is not aligned to its {} bytes", call, displacement,
+                            target.owner, width));
+}
+
+void throw_unless_ok(const Status& status) {
+  if (!status.ok()) throw Error(status);
+}
+
+}  // namespace
+
+// --- regions ---------------------------------------------------------------------------------------------------
+
+Region Communicator::region_bytes(void* data, std::size_t bytes) {
+  runtime::check_buffer(data, bytes, "region");
+  return Region(std::make_shared<detail::RegionState>(state_, std::span(static_cast<std::byte*>(data), bytes)));
+}
+
+const RemoteKey& Region::key() const { return state_->key; }
+std::span<std::byte> Region::bytes() const { return state_->entry->memory; }
+void Region::wait_notify(std::uint16_t id, std::uint64_t count) { wait_for_notify(*state_, id, count); }
+bool Region::test_notify(std::uint16_t id, std::uint64_t count) { return test_for_notify(*state_, id, count); }
+
+Request Communicator::put_bytes(const void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset, PutOptions options) {
+  core::RemoteRegion target = core::decode_key(key);
+  runtime::check_buffer(data, bytes, "put");
+  check_range(target, offset, bytes, "put");
+  core::Worker& worker = state_->worker;
+  const auto held = worker.lock();
+  return runtime::request_for(worker, worker.post_put(target, {static_cast<const std::byte*>(data), bytes}, offset, options.notify));
+}
+
+Request Communicator::get_bytes(void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset) {
+  core::RemoteRegion target = core::decode_key(key);
+  runtime::check_buffer(data, bytes, "get");
+  check_range(target, offset, bytes, "get");
+  core::Worker& worker = state_->worker;
+  const auto held = worker.lock();
+  return runtime::request_for(worker, worker.post_get(target, {static_cast<std::byte*>(data), bytes}, offset));
+}
+
+// --- windows ---------------------------------------------------------------------------------------------------
+
+ByteWindow Communicator::window_bytes(void* data, std::size_t bytes) {
+  runtime::check_buffer(data, bytes, "window");
+  auto window = std::make_shared<detail::WindowState>();
+  window->region = std::make_unique<detail::RegionState>(state_, std::span(static_cast<std::byte*>(data), bytes));
+  std::vector<RemoteKey> keys(static_cast<std::size_t>(size()));
+  allgather(window->region->key, keys);
+  for (const RemoteKey& key : keys) window->targets.push_back(core::decode_key(key));
+  return ByteWindow(std::move(window));
+}
+
+namespace {
+
+detail::WindowState& open(const std::shared_ptr<detail::WindowState>& window) {
+  if (!window) throw Error(ErrorCode::invalid_argument, "this window is empty: it was never made, or it has been freed");
+  return *window;
+}
+
+core::RemoteRegion& target_of(detail::WindowState& window, Rank rank, const char* call) {
+  const core::Group& group = window.region->communicator->group;
+  runtime::check_rank(group, rank, call);
+  runtime::check_usable(group);
+  return window.targets[static_cast<std::size_t>(rank)];
+}
+
+core::Worker& worker_of(const detail::WindowState& window) { return window.region->communicator->worker; }
+
+}  // namespace
+
+std::size_t ByteWindow::size(Rank to) const { return target_of(open(state_), to, "window size").size; }
+std::span<std::byte> ByteWindow::local() const { return open(state_).region->entry->memory; }
+
+Request ByteWindow::put_bytes(const void* data, std::size_t bytes, Rank to, std::size_t displacement, PutOptions options) {
+  detail::WindowState& self = open(state_);
+  core::RemoteRegion& target = target_of(self, to, "put");
+  runtime::check_buffer(data, bytes, "put");
+  check_range(target, displacement, bytes, "put");
+  core::Worker& worker = worker_of(self);
+  const auto held = worker.lock();
+  return runtime::request_for(worker,
+                              worker.post_put(target, {static_cast<const std::byte*>(data), bytes}, displacement, options.notify));
+}
+
+Request ByteWindow::get_bytes(void* data, std::size_t bytes, Rank from, std::size_t displacement) {
+  detail::WindowState& self = open(state_);
+  core::RemoteRegion& target = target_of(self, from, "get");
+  runtime::check_buffer(data, bytes, "get");
+  check_range(target, displacement, bytes, "get");
+  core::Worker& worker = worker_of(self);
+  const auto held = worker.lock();
+  return runtime::request_for(worker, worker.post_get(target, {static_cast<std::byte*>(data), bytes}, displacement));
+}
+
+Request ByteWindow::fetch_add_bytes(std::uint64_t operand, std::uint64_t* result, std::size_t width, Rank to, std::size_t displacement) {
+  detail::WindowState& self = open(state_);
+  core::RemoteRegion& target = target_of(self, to, "fetch_add");
+  check_word(target, width, displacement, "fetch_add");
+  core::Worker& worker = worker_of(self);
+  const auto held = worker.lock();
+  return runtime::request_for(worker, worker.post_atomic(core::Operation::Kind::fetch_add, target, displacement,
+                                                         static_cast<std::uint32_t>(width), operand, 0, result));
+}
+
+Request ByteWindow::compare_swap_bytes(std::uint64_t expected, std::uint64_t desired, std::uint64_t* result, std::size_t width, Rank to,
+                                       std::size_t displacement) {
+  detail::WindowState& self = open(state_);
+  core::RemoteRegion& target = target_of(self, to, "compare_swap");
+  check_word(target, width, displacement, "compare_swap");
+  core::Worker& worker = worker_of(self);
+  const auto held = worker.lock();
+  return runtime::request_for(worker, worker.post_atomic(core::Operation::Kind::compare_swap, target, displacement,
+                                                         static_cast<std::uint32_t>(width), desired, expected, result));
+}
+
+void ByteWindow::flush(Rank to) {
+  detail::WindowState& self = open(state_);
+  throw_unless_ok(worker_of(self).flush(target_of(self, to, "flush").owner));
+}
+
+void ByteWindow::flush_all() { throw_unless_ok(worker_of(open(state_)).flush_all()); }
+void ByteWindow::fence() { throw_unless_ok(worker_of(open(state_)).fence()); }
+void ByteWindow::wait_notify(std::uint16_t id, std::uint64_t count) { wait_for_notify(*open(state_).region, id, count); }
+bool ByteWindow::test_notify(std::uint16_t id, std::uint64_t count) { return test_for_notify(*open(state_).region, id, count); }
+
+void ByteWindow::free() {
+  detail::WindowState& self = open(state_);
+  flush_all();
+  Communicator(self.region->communicator).barrier();
+  state_.reset();
+}
+
+}  // namespace godwit

@@ -1,0 +1,159 @@
+// Requests: the public handle of a core operation.
+#include <godwit/request.hpp>
+
+#include "runtime/communicator_state.hpp"
+
+namespace godwit {
+
+namespace runtime {
+
+Status take_outcome(core::Worker& worker, core::Operation& operation, MessageInfo* info) {
+  Status status(operation.status, std::move(operation.detail));
+  if (info != nullptr) *info = operation.info;
+  const auto held = worker.lock();
+  worker.release(operation);
+  return status;
+}
+
+Request request_for(core::Worker& worker, core::Operation* operation) {
+  return operation == nullptr ? Request() : Request(&worker, operation);
+}
+
+}  // namespace runtime
+
+namespace {
+
+void drop(core::Worker& worker, core::Operation& operation) noexcept {
+  try {
+    {
+      const auto held = worker.lock();
+      worker.cancel(operation);   // false when it has matched: then it is waited for
+    }
+    worker.wait(operation);
+    const auto held = worker.lock();
+    worker.release(operation);
+  } catch (const Error& error) {
+    // In a handler nothing can be waited for.
+    worker.services().log.error("a request is dropped while it is pending: {}", error.what());
+    worker.abandon(operation);
+  }
+}
+
+}  // namespace
+
+Request& Request::operator=(Request&& other) noexcept {
+  if (this != &other) {
+    if (operation_ != nullptr) drop(*worker_, *operation_);
+    worker_ = std::exchange(other.worker_, nullptr);
+    operation_ = std::exchange(other.operation_, nullptr);
+    info_ = other.info_;
+  }
+  return *this;
+}
+
+Request::~Request() {
+  if (operation_ != nullptr) drop(*worker_, *operation_);
+}
+
+Status Request::finish() {
+  core::Operation& operation = *std::exchange(operation_, nullptr);
+  return runtime::take_outcome(*worker_, operation, &info_);
+}
+
+Status Request::try_wait() {
+  if (operation_ == nullptr) return {};
+  worker_->wait(*operation_);
+  return finish();
+}
+
+MessageInfo Request::wait() {
+  Status status = try_wait();
+  if (!status.ok()) throw Error(status);
+  return info_;
+}
+
+bool Request::poll() {
+  if (operation_ == nullptr) return true;
+  const auto held = worker_->lock();
+  if (!operation_->done()) worker_->progress();
+  return operation_->done();
+}
+
+Status Request::test() {
+  if (operation_ == nullptr) return {};
+  if (!poll()) return Status(ErrorCode::in_progress);
+  return finish();
+}
+
+bool Request::cancel() {
+  if (operation_ == nullptr) return false;
+  {
+    const auto held = worker_->lock();
+    if (!worker_->cancel(*operation_)) return false;
+  }
+  (void)finish();   // `cancelled`, which the caller asked for
+  return true;
+}
+
+void wait_all(std::span<Request> requests) {
+  Status first;
+  for (Request& request : requests) {
+    Status status = request.try_wait();
+    if (!status.ok() && first.ok()) first = std::move(status);
+  }
+  if (!first.ok()) throw Error(first);
+}
+
+namespace {
+
+// Waits until one of the pending requests is done; false if none is pending.
+bool wait_for_one(std::span<Request> requests) {
+  core::Worker* worker = nullptr;
+  for (const Request& request : requests) {
+    if (request.done()) continue;
+    if (worker != nullptr && request.worker() != worker)
+      throw Error(ErrorCode::invalid_argument, "wait_any and wait_some take requests of one context only");
+    worker = request.worker();
+  }
+  if (worker == nullptr) return false;
+  const auto any_done = [&] {
+    for (const Request& request : requests)
+      if (!request.done() && request.operation()->done()) return true;
+    return false;
+  };
+  worker->wait_until(any_done, [&] {
+    std::string words = "any of";
+    for (const Request& request : requests)
+      if (!request.done()) words += "\n  " + worker->describe(*request.operation());
+    return words;
+  });
+  return true;
+}
+
+}  // namespace
+
+std::size_t wait_any(std::span<Request> requests) {
+  if (!wait_for_one(requests)) return requests.size();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests[i].done() || !requests[i].operation()->done()) continue;
+    requests[i].wait();
+    return i;
+  }
+  return requests.size();
+}
+
+std::vector<std::size_t> wait_some(std::span<Request> requests) {
+  std::vector<std::size_t> done;
+  if (!wait_for_one(requests)) return done;
+  Status first;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests[i].done() || !requests[i].operation()->done()) continue;
+    Status status = requests[i].try_wait();
+    if (!status.ok() && first.ok()) first = std::move(status);
+    done.push_back(i);
+  }
+  if (!first.ok()) throw Error(first);
+  return done;
+}
+
+}  // namespace godwit

@@ -1,0 +1,59 @@
+#include "runtime/transports.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/core_options.hpp"
+#include "core/self_transport.hpp"
+#include "core/text.hpp"
+#include "shm/factory.hpp"
+
+namespace godwit::runtime {
+
+namespace {
+
+std::unique_ptr<core::Transport> make_self(core::Services& services, Rank rank, std::string_view) {
+  return core::make_self_transport(rank, services.options.get<core::CoreOptions>().eager_limit->value);
+}
+
+constexpr TransportEntry entries[] = {
+    {"self", "a rank to itself: copies within the process", [] { return std::string(); }, make_self},
+    {"shm", "shared memory and cross-memory attach, within a host", shm::shm_unavailable_reason, shm::make_shm_transport},
+};
+
+}  // namespace
+
+std::span<const TransportEntry> transport_list() noexcept { return entries; }
+
+std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& services, Rank rank, std::string_view job_id) {
+  const auto& wish = services.options.get<core::CoreOptions>().transports;
+  std::vector<std::string> known;
+  for (const TransportEntry& entry : entries) known.emplace_back(entry.name);
+  for (const std::string& name : *wish) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const auto near = core::nearest(name, known);
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: there is no transport `{}` in this build, only {}{}", wish.origin(), name, fmt::join(known, ", "),
+                            near ? fmt::format(" (did you mean {}?)", *near) : ""));
+  }
+  std::vector<std::unique_ptr<core::Transport>> opened;
+  for (const TransportEntry& entry : entries) {
+    const bool named = std::find(wish->begin(), wish->end(), entry.name) != wish->end();
+    // Every rank can talk to itself, whatever else is switched off.
+    if (!wish->empty() && !named && entry.name != "self") {
+      services.log.info("transport {}: not used, {} leaves it out", entry.name, wish.origin());
+      continue;
+    }
+    const std::string reason = entry.unavailable_reason();
+    if (!reason.empty()) {
+      if (named) throw Error(ErrorCode::not_supported, fmt::format("{} asks for {}, which cannot be used here: {}", wish.origin(), entry.name, reason));
+      services.log.info("transport {}: not used: {}", entry.name, reason);
+      continue;
+    }
+    opened.push_back(entry.make(services, rank, job_id));
+  }
+  return opened;
+}
+
+}  // namespace godwit::runtime

@@ -1,0 +1,70 @@
+// Completions that wait for the next poll, in the order in which they came up. Bounded for those of work requests:
+// post() accepts no more when it is full. Threads: the worker's.
+#pragma once
+
+#include "core/transport.hpp"
+
+#include <boost/circular_buffer.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace godwit::shm {
+
+class Completions {
+ public:
+  Completions() : entries_(2 * capacity) {}
+
+  /// Room for completions of work requests?
+  bool has_room() const noexcept { return entries_.size() < capacity; }
+  bool empty() const noexcept { return entries_.empty(); }
+  void done(Rank peer, std::uint64_t cookie) noexcept {
+    entries_.push_back({cookie, peer, core::Completion::Kind::done, ErrorCode::ok, nullptr});
+  }
+  void failed(Rank peer, std::uint64_t cookie, ErrorCode status, std::string detail) {
+    entries_.push_back(
+        {cookie, peer, core::Completion::Kind::done, status, std::make_unique<std::string>(std::move(detail))});
+  }
+  void connected(Rank peer) {
+    if (entries_.full()) entries_.set_capacity(2 * entries_.capacity());
+    entries_.push_back({0, peer, core::Completion::Kind::connected, ErrorCode::ok, nullptr});
+  }
+
+  /// Moves up to out.size() into `out`. Their words stay valid until forget_words().
+  std::size_t take(std::span<core::Completion> out) {
+    std::size_t n = 0;
+    for (; n < out.size() && !entries_.empty(); ++n) {
+      Entry& entry = entries_.front();
+      out[n] = {.kind = entry.kind, .status = entry.status, .peer = entry.peer, .cookie = entry.cookie};
+      if (entry.detail) out[n].detail = keep(std::move(entry.detail));
+      entries_.pop_front();
+    }
+    return n;
+  }
+  /// Keeps words of a completion until forget_words().
+  std::string_view keep(std::unique_ptr<std::string> words) {
+    words_.push_back(std::move(words));
+    return *words_.back();
+  }
+  void forget_words() noexcept {
+    if (!words_.empty()) [[unlikely]]
+      words_.clear();
+  }
+
+ private:
+  static constexpr std::size_t capacity = 1024;
+
+  struct Entry {
+    std::uint64_t cookie = 0;
+    Rank peer = 0;
+    core::Completion::Kind kind = core::Completion::Kind::done;
+    ErrorCode status = ErrorCode::ok;
+    std::unique_ptr<std::string> detail;
+  };
+
+  boost::circular_buffer<Entry> entries_;
+  std::vector<std::unique_ptr<std::string>> words_;
+};
+
+}  // namespace godwit::shm

@@ -1,0 +1,39 @@
+// Posting to one peer. Threads: the worker's.
+#pragma once
+
+#include "core/transport.hpp"
+#include "shm/completions.hpp"
+#include "shm/link.hpp"
+
+#include <memory>
+
+namespace godwit::shm {
+
+class ShmEndpoint final : public core::Endpoint {
+ public:
+  /// The transport outlives its endpoints.
+  ShmEndpoint(std::shared_ptr<Link> link, Completions& completions, Control& control, core::ServiceThread& service);
+  ~ShmEndpoint() override;
+
+  std::size_t post(std::span<const core::WorkRequest> requests) noexcept override;
+  const core::Capabilities& capabilities() const noexcept override { return link_->capabilities; }
+  std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override;
+  bool has_atomics(std::uint64_t handle) const noexcept override;
+  std::string describe() const override;
+
+ private:
+  bool post_one(const core::WorkRequest& request);
+  bool execute(const core::WorkRequest& request);
+  void done(const core::WorkRequest& request) noexcept {
+    if (request.signalled) completions_.done(link_->rank(), request.cookie);
+  }
+  void fail(const core::WorkRequest& request, ErrorCode code, const std::string& words);
+  std::size_t refuse(std::span<const core::WorkRequest> requests);
+
+  const std::shared_ptr<Link> link_;
+  Completions& completions_;
+  Control& control_;
+  core::ServiceThread& service_;
+};
+
+}  // namespace godwit::shm

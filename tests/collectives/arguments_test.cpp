@@ -1,0 +1,93 @@
+#include "collectives/arguments.hpp"
+
+#include <godwit/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace godwit::collectives {
+namespace {
+
+std::vector<float> send(64), recv(64);
+
+CollectiveCall good(Collective collective) {
+  return {.collective = collective, .send = send.data(), .recv = recv.data(), .count = 4, .type = DataType::float32};
+}
+
+Problem check(const CollectiveCall& call, Rank rank = 1) { return check_arguments(call, rank, 4, {}); }
+
+TEST(Arguments, GoodCallsPass) {
+  for (std::size_t i = 0; i < collective_count; ++i) {
+    const Problem problem = check(good(static_cast<Collective>(i)));
+    EXPECT_EQ(problem.count, i == 0 ? 0U : 4U);
+    EXPECT_FALSE(problem.in_place);
+  }
+  EXPECT_EQ(check({.collective = Collective::barrier}).count, 0U);
+}
+
+TEST(Arguments, WrongCallsAreErrorsThatSayWhy) {
+  struct Case {
+    Collective collective;
+    std::function<void(CollectiveCall&)> spoil;
+    const char* words;
+  };
+  const std::vector<Case> cases = {
+      {Collective::allreduce, [](CollectiveCall& c) { c.send = nullptr; }, "send buffer of 4 elements is null"},
+      {Collective::allgather, [](CollectiveCall& c) { c.recv = nullptr; }, "receive buffer of 16 elements is null"},
+      {Collective::broadcast, [](CollectiveCall& c) { c.root = 4; }, "root 4"},
+      {Collective::reduce, [](CollectiveCall& c) { c.root = -1; }, "root -1"},
+      {Collective::allreduce, [](CollectiveCall& c) { c.count = static_cast<std::size_t>(-5); }, "negative"},
+      {Collective::alltoall, [](CollectiveCall& c) { c.count = PTRDIFF_MAX / 8; }, "4 ranks"},
+      {Collective::allreduce, [](CollectiveCall& c) { c.type = static_cast<DataType>(99); }, "type with number 99"},
+      {Collective::allreduce, [](CollectiveCall& c) { c.op = static_cast<ReduceOp>(77); }, "reduction with number 77"},
+      {Collective::allreduce, [](CollectiveCall& c) { c.collective = static_cast<Collective>(50); }, "number 50"},
+      {Collective::allreduce, [](CollectiveCall& c) { c.recv = send.data() + 1; }, "overlap"},
+      {Collective::allgather, [](CollectiveCall& c) { c.recv = send.data(); }, "overlap"},  // rank 1's block is at 4
+  };
+  for (const Case& c : cases) {
+    CollectiveCall call = good(c.collective);
+    c.spoil(call);
+    try {
+      check(call);
+      ADD_FAILURE() << c.words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find(c.words), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Arguments, BuffersThatARankDoesNotUseMayBeNull) {
+  CollectiveCall call = good(Collective::broadcast);
+  call.send = nullptr;
+  EXPECT_NO_THROW(check(call, 1));
+  EXPECT_THROW(check(call, 0), Error);
+  call = good(Collective::reduce);
+  call.recv = nullptr;
+  EXPECT_NO_THROW(check(call, 1));
+  EXPECT_THROW(check(call, 0), Error);
+  call = good(Collective::allreduce);
+  call.send = call.recv = nullptr;
+  call.count = 0;
+  EXPECT_NO_THROW(check(call));
+}
+
+TEST(Arguments, InPlaceIsRecognised) {
+  CollectiveCall call = good(Collective::allreduce);
+  call.recv = send.data();
+  EXPECT_TRUE(check(call).in_place);
+  call.collective = Collective::allgather;
+  call.send = send.data() + 4;
+  EXPECT_TRUE(check(call, 1).in_place);
+  EXPECT_THROW(check(call, 0), Error);
+  call.collective = Collective::reduce_scatter;
+  call.send = send.data();
+  call.recv = send.data() + 4;
+  EXPECT_TRUE(check(call, 1).in_place);
+}
+
+}  // namespace
+}  // namespace godwit::collectives

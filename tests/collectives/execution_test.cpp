@@ -1,0 +1,217 @@
+// The executor over a fake fabric, single-stepped: numbers, errors, several in flight, small queues.
+#include "collectives/algorithm.hpp"
+#include "collectives/collective.hpp"
+#include "engine/harness.hpp"
+#include "numeric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace godwit::collectives {
+namespace {
+
+using collectives_test::RankData;
+using core::Operation;
+using engine_test::Cluster;
+using engine_test::ClusterSettings;
+using engine_test::Pending;
+
+/// The ranks of a cluster with their contexts.
+class Ranks {
+ public:
+  explicit Ranks(ClusterSettings settings) : cluster(std::move(settings)) {
+    for (Rank rank = 0; rank < cluster.size(); ++rank)
+      contexts.push_back(std::make_unique<CollectiveContext>(cluster.worker(rank), cluster.world(rank)));
+  }
+  Pending start(Rank rank, const CollectiveCall& call) {
+    core::Worker& worker = cluster.worker(rank);
+    const auto lock = worker.lock();
+    return {worker, start_collective(worker, *contexts[static_cast<std::size_t>(rank)], call)};
+  }
+
+  Cluster cluster;
+  std::vector<std::unique_ptr<CollectiveContext>> contexts;
+};
+
+ClusterSettings settings(int ranks, std::map<std::string, std::string> options = {}) {
+  options.emplace("EAGER_LIMIT", "64");  // so that small tests have rendezvous, too
+  ClusterSettings s;
+  s.ranks = ranks;
+  s.fabric.record = false;
+  s.options = std::move(options);
+  return s;
+}
+
+/// Runs one collective on all ranks, begun in a random order, and checks the numbers.
+void run(Ranks& ranks, const CollectiveCall& call, bool in_place, std::mt19937_64& random) {
+  const int size = ranks.cluster.size();
+  std::vector<Rank> order;
+  std::vector<RankData> data;
+  for (Rank rank = 0; rank < size; ++rank) {
+    order.push_back(rank);
+    data.emplace_back(call, rank, size, in_place, static_cast<std::size_t>(rank) % 3);
+  }
+  std::ranges::shuffle(order, random);
+  std::vector<Pending> pending;
+  for (Rank rank : order) {
+    pending.push_back(ranks.start(rank, data[static_cast<std::size_t>(rank)].call()));
+    if (random() % 2 == 0) ranks.cluster.settle(random);
+  }
+  ranks.cluster.settle(random);
+  for (const Pending& p : pending) {
+    ASSERT_TRUE(p.done()) << ranks.cluster.worker(0).describe_all();
+    ASSERT_EQ(p.status(), ErrorCode::ok) << p.detail();
+  }
+  for (const RankData& d : data) EXPECT_EQ(d.check(), "");
+}
+
+class Executor : public testing::TestWithParam<const Algorithm*> {};
+
+TEST_P(Executor, GivesTheRightNumbers) {
+  std::mt19937_64 random(7);
+  const std::string rule = std::string(to_string(GetParam()->collective)) + ":" + std::string(GetParam()->name);
+  for (int size : {1, 2, 3, 4, 5, 8}) {
+    Ranks ranks(settings(size, {{"ALGO", rule}}));
+    for (std::size_t count : {0, 1, 5, 37, 1000})
+      for (bool in_place : {false, true}) {
+        CollectiveCall call{.collective = GetParam()->collective, .count = count, .type = DataType::int32};
+        call.op = count % 2 == 0 ? ReduceOp::avg : ReduceOp::sum;
+        call.root = static_cast<Rank>(count) % size;
+        const Problem problem{.collective = call.collective, .size = size, .count = count};
+        if (GetParam()->applies(problem)) run(ranks, call, in_place, random);
+      }
+    ranks.cluster.expect_clean();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Executor, testing::ValuesIn(algorithms().begin(), algorithms().end()),
+                         [](const auto& test) {
+                           return std::string(to_string(test.param->collective)) + "_" + std::string(test.param->name);
+                         });
+
+TEST(ExecutorLimits, WorksWithAQueueOfOne) {
+  std::mt19937_64 random(3);
+  ClusterSettings s = settings(5);
+  s.fabric.queue_depth = 1;
+  Ranks ranks(s);
+  for (std::size_t i = 0; i < collective_count; ++i)
+    run(ranks, {.collective = static_cast<Collective>(i), .count = 100, .type = DataType::float32}, false, random);
+}
+
+TEST(ExecutorLimits, ManyCollectivesInFlightKeepTheirOrder) {
+  constexpr int size = 4, calls = 50;
+  std::mt19937_64 random(5);
+  Ranks ranks(settings(size));
+  std::vector<std::unique_ptr<RankData>> data;
+  std::vector<Pending> pending;
+  for (Rank rank = 0; rank < size; ++rank)
+    for (int i = 0; i < calls; ++i) {
+      const CollectiveCall call{.collective = static_cast<Collective>(i % 9),
+                                .count = static_cast<std::size_t>(i * 3),
+                                .type = DataType::float64,
+                                .root = i % size};
+      data.push_back(std::make_unique<RankData>(call, rank, size, i % 2 == 0));
+      pending.push_back(ranks.start(rank, data.back()->call()));
+    }
+  ranks.cluster.settle(random);
+  for (const Pending& p : pending) EXPECT_TRUE(p.done() && p.status() == ErrorCode::ok) << p.detail();
+  for (const auto& d : data) EXPECT_EQ(d->check(), "");
+  ranks.cluster.expect_clean();
+}
+
+TEST(ExecutorLimits, OutlivesItsContext) {
+  Ranks ranks(settings(3));
+  std::vector<Pending> pending;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    pending.push_back(ranks.start(rank, {.collective = Collective::barrier}));
+    EXPECT_FALSE(pending.back().done());
+    ranks.contexts[static_cast<std::size_t>(rank)].reset();
+  }
+  ranks.cluster.settle();
+  for (const Pending& p : pending) EXPECT_TRUE(p.done() && p.status() == ErrorCode::ok);
+}
+
+TEST(ExecutorErrors, AKilledRankFailsTheCollectiveOnAllOthers) {
+  for (int posts = 0; posts < 40; posts += 3) {
+    constexpr int size = 5;
+    Ranks ranks(settings(size));
+    ranks.cluster.connect_all();
+    std::vector<RankData> data;
+    for (Rank rank = 0; rank < size; ++rank)
+      data.emplace_back(CollectiveCall{.collective = Collective::allreduce, .count = 500, .type = DataType::float32},
+                        rank, size, false);
+    std::vector<Pending> pending;
+    for (Rank rank = 0; rank < size; ++rank)
+      pending.push_back(ranks.start(rank, data[static_cast<std::size_t>(rank)].call()));
+    for (int i = 0; i < posts; ++i) {
+      ranks.cluster.fabric().step();
+      for (Rank rank = 0; rank < size; ++rank) ranks.cluster.worker(rank).progress();
+    }
+    ranks.cluster.kill(3);
+    ranks.cluster.settle();
+    int failed = 0;
+    for (Rank rank = 0; rank < size; ++rank) {
+      const Pending& p = pending[static_cast<std::size_t>(rank)];
+      if (rank == 3) continue;
+      ASSERT_TRUE(p.done()) << "rank " << rank << " after " << posts;
+      if (p.status() == ErrorCode::ok) continue;  // it had all it needed
+      ++failed;
+      EXPECT_EQ(p.status(), ErrorCode::peer_failed) << p.detail();
+      EXPECT_NE(p.detail().find("rank 3"), std::string::npos) << p.detail();
+    }
+    EXPECT_TRUE(posts > 0 || failed == size - 1);
+  }
+}
+
+void expect_mismatch(const CollectiveCall& one, const CollectiveCall& other) {
+  constexpr int size = 4;
+  Ranks ranks(settings(size));
+  std::vector<RankData> data;
+  std::vector<Pending> pending;
+  for (Rank rank = 0; rank < size; ++rank) data.emplace_back(rank == 2 ? other : one, rank, size, false);
+  for (Rank rank = 0; rank < size; ++rank)
+    pending.push_back(ranks.start(rank, data[static_cast<std::size_t>(rank)].call()));
+  ranks.cluster.settle();
+  // Whoever had all it needed learns of it with its next collective.
+  std::vector<Pending> next;
+  for (Rank rank = 0; rank < size; ++rank) next.push_back(ranks.start(rank, {.collective = Collective::barrier}));
+  ranks.cluster.settle();
+  for (Rank rank = 0; rank < size; ++rank) {
+    EXPECT_TRUE(pending[static_cast<std::size_t>(rank)].done() && next[static_cast<std::size_t>(rank)].done());
+    EXPECT_EQ(next[static_cast<std::size_t>(rank)].status(), ErrorCode::mismatch) << "rank " << rank;
+  }
+}
+
+TEST(ExecutorErrors, DifferentCallsAreAMismatchOnAllRanks) {
+  const CollectiveCall allreduce{.collective = Collective::allreduce, .count = 100, .type = DataType::float32};
+  CollectiveCall other = allreduce;
+  other.count = 101;
+  expect_mismatch(allreduce, other);
+  other = allreduce;
+  other.type = DataType::int32;
+  expect_mismatch(allreduce, other);
+  other = allreduce;
+  other.op = ReduceOp::max;
+  expect_mismatch(allreduce, other);
+  other.collective = Collective::broadcast;
+  expect_mismatch(allreduce, other);
+  expect_mismatch({.collective = Collective::barrier}, allreduce);
+  expect_mismatch({.collective = Collective::broadcast, .count = 8, .root = 0},
+                  {.collective = Collective::broadcast, .count = 8, .root = 1});
+}
+
+TEST(ExecutorErrors, RulesAreCheckedWhenTheContextIsMade) {
+  EXPECT_THROW(Ranks(settings(2, {{"ALGO", "allreduce:rign"}})), Error);
+}
+
+TEST(SelectionTable, IsThatOfTheCommunicator) {
+  Ranks ranks(settings(4));
+  EXPECT_NE(ranks.contexts[0]->selection_table().find("4 ranks"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace godwit::collectives

@@ -1,0 +1,120 @@
+// Numbers over shared memory: ranks are threads of this process. Every collective, every type, every operation.
+#include "numeric.hpp"
+
+#include "runtime/local_ranks.hpp"
+
+#include <godwit/godwit.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace godwit {
+namespace {
+
+using collectives_test::RankData;
+
+void expect_right(Communicator& world, const CollectiveCall& call, bool in_place, std::size_t offset = 0) {
+  const RankData data(call, world.rank(), world.size(), in_place, offset);
+  world.collective(data.call());
+  EXPECT_EQ(data.check(), "");
+}
+
+template <class F>
+void for_each_collective(F&& visit) {
+  for (std::size_t i = 0; i < collective_count; ++i) visit(static_cast<Collective>(i));
+}
+
+class Numeric : public testing::TestWithParam<int> {
+ protected:
+  template <class F>
+  void run(F&& body, std::map<std::string, std::string> options = {}) {
+    runtime::run_local_ranks(
+        GetParam(),
+        [&](Context& context) {
+          Communicator world = context.world();
+          body(world);
+        },
+        ContextOptions{.set = std::move(options)});
+  }
+};
+
+TEST_P(Numeric, EveryTypeAndOperation) {
+  run([](Communicator& world) {
+    for_each_collective([&](Collective collective) {
+      for (int type = 0; type <= static_cast<int>(DataType::float64); ++type)
+        for (int op = 0; op <= static_cast<int>(ReduceOp::avg); ++op)
+          for (std::size_t count : {1, 17})
+            expect_right(world,
+                         {.collective = collective,
+                          .count = count,
+                          .type = static_cast<DataType>(type),
+                          .op = static_cast<ReduceOp>(op),
+                          .root = world.size() / 2},
+                         op % 2 == 1, 1);
+    });
+  });
+}
+
+TEST_P(Numeric, EverySize) {
+  run([](Communicator& world) {
+    for_each_collective([&](Collective collective) {
+      for (std::size_t count : {0, 1, 3, 15, 16, 17, 4095, 4096, 4097, 20011})
+        for (bool in_place : {false, true})
+          for (Rank root : {0, world.size() - 1})
+            expect_right(world,
+                         {.collective = collective, .count = count, .type = DataType::float32, .op = sum, .root = root},
+                         in_place, count % 2);
+    });
+  });
+}
+
+TEST_P(Numeric, LargeVectorsInManyChunks) {
+  run([](Communicator& world) {
+    for_each_collective([&](Collective collective) {
+      const std::size_t count =
+          collective == Collective::allreduce || collective == Collective::reduce || collective == Collective::broadcast
+              ? 1'000'003
+              : 300'007;
+      expect_right(world, {.collective = collective, .count = count, .type = DataType::int32, .op = sum}, false);
+    });
+  });
+}
+
+TEST_P(Numeric, RingOnlyAndTreeOnly) {
+  for (const char* rule : {"ring", "tree"})
+    run(
+        [](Communicator& world) {
+          for_each_collective([&](Collective collective) {
+            for (std::size_t count : {1, 100, 50000})
+              expect_right(world, {.collective = collective, .count = count, .type = DataType::float64, .op = avg},
+                           false);
+          });
+        },
+        {{"ALGO", GetParam() == 2 || GetParam() == 4 || std::string(rule) == "ring" ? rule : "allreduce:tree"}});
+}
+
+TEST_P(Numeric, NonBlockingOnSeveralCommunicators) {
+  run([](Communicator& world) {
+    Communicator other = world.dup();
+    std::vector<std::unique_ptr<RankData>> data;
+    std::vector<Request> requests;
+    for (int i = 0; i < 40; ++i) {
+      Communicator& on = i % 2 == world.rank() % 2 ? world : other;  // interleaved differently by rank
+      data.push_back(std::make_unique<RankData>(CollectiveCall{.collective = static_cast<Collective>(1 + i / 2 % 8),
+                                                               .count = static_cast<std::size_t>(i / 2 * 100),
+                                                               .type = DataType::float32,
+                                                               .op = sum},
+                                                world.rank(), world.size(), false));
+      requests.push_back(on.icollective(data.back()->call()));
+    }
+    for (Request& request : requests) request.wait();
+    for (const auto& d : data) EXPECT_EQ(d->check(), "");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Numeric, testing::Values(1, 2, 3, 4, 5, 7, 8));
+
+}  // namespace
+}  // namespace godwit

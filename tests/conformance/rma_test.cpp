@@ -1,0 +1,199 @@
+// put, get, notifications, atomics, flush.
+#include "node.hpp"
+
+#include <godwit/memory.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace godwit::conformance {
+namespace {
+
+using core::Op;
+using core::WorkRequest;
+
+class Rma : public Conformance {};
+
+// Memory of `owner` as `user` sees it.
+struct Target {
+  Target(Node& user, Node& owner, std::span<std::byte> memory, MemoryKind kind)
+      : registration(owner.transport->register_memory(memory, kind)),
+        handle(user.endpoint(owner.rank).import_key(registration.key)),
+        address(reinterpret_cast<std::uint64_t>(memory.data())) {}
+  core::RemoteAddress at(std::size_t offset) const { return {address + offset, handle.value_or(0)}; }
+
+  core::Registration registration;
+  std::optional<std::uint64_t> handle;
+  std::uint64_t address;
+};
+
+// Local memory of a request: registered where the transport wants that.
+struct Local {
+  Local(Node& node, std::span<std::byte> memory)
+      : registration(node.transport->register_memory(memory, MemoryKind::host)), bytes(memory) {}
+  WorkRequest request(Op op, core::RemoteAddress remote, std::size_t size) const {
+    WorkRequest r;
+    r.op = op;
+    r.local = bytes.first(size);
+    r.lkey = registration.lkey;
+    r.remote = remote;
+    return r;
+  }
+  core::Registration registration;
+  std::span<std::byte> bytes;
+};
+
+void put_and_get(Node& a, Node& b, std::span<std::byte> memory, MemoryKind kind) {
+  const Target target(a, b, memory, kind);
+  ASSERT_TRUE(target.handle);
+  std::vector<std::byte> buffer(memory.size());
+  const Local local(a, buffer);
+  const std::size_t max = std::min(memory.size(), a.endpoint(b.rank).capabilities().max_rdma);
+  for (std::size_t size = 0; size <= max; size = size < 3 ? size + 1 : size * 2 - 1) {
+    const std::size_t offset = (memory.size() - size) / 2;
+    const auto data = pattern(size, size);
+    std::ranges::copy(data, buffer.begin());
+    ASSERT_EQ(execute(a, b.rank, local.request(Op::put, target.at(offset), size), {&b}).status, ErrorCode::ok);
+    ASSERT_EQ(execute(a, b.rank, local.request(Op::flush, target.at(offset), 0), {&b}).status, ErrorCode::ok);
+    ASSERT_TRUE(std::ranges::equal(memory.subspan(offset, size), data)) << size;
+    std::ranges::fill(buffer, std::byte{0});
+    ASSERT_EQ(execute(a, b.rank, local.request(Op::get, target.at(offset), size), {&b}).status, ErrorCode::ok);
+    ASSERT_TRUE(std::ranges::equal(std::span(buffer).first(size), data)) << size;
+  }
+}
+
+TEST_P(Rma, PutAndGetOnSharedMemory) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  if (!a.endpoint(1).capabilities().rma) GTEST_SKIP() << "no rma";
+  shared_vector<std::byte> memory(100'000);
+  put_and_get(a, b, memory, MemoryKind::shared);
+  shared_vector<std::byte> other(3 << 20);  // another segment
+  put_and_get(a, b, other, MemoryKind::shared);
+  put_and_get(b, a, memory, MemoryKind::shared);
+}
+
+TEST_P(Rma, PutAndGetOnPrivateMemoryOrNoHandle) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  std::vector<std::byte> memory(100'000);
+  if (a.endpoint(1).capabilities().private_rma) return put_and_get(a, b, memory, MemoryKind::host);
+  EXPECT_FALSE(Target(a, b, memory, MemoryKind::host).handle);
+}
+
+TEST_P(Rma, LargestTransfer) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  const auto& capabilities = a.endpoint(1).capabilities();
+  if (!capabilities.rma) GTEST_SKIP() << "no rma";
+  shared_vector<std::byte> memory(std::min<std::size_t>(capabilities.max_rdma, 64 << 20));
+  const Target target(a, b, memory, MemoryKind::shared);
+  auto buffer = pattern(memory.size(), 5);
+  const Local local(a, buffer);
+  ASSERT_EQ(execute(a, 1, local.request(Op::put, target.at(0), memory.size()), {&b}).status, ErrorCode::ok);
+  ASSERT_EQ(execute(a, 1, local.request(Op::flush, target.at(0), 0), {&b}).status, ErrorCode::ok);
+  EXPECT_TRUE(std::ranges::equal(memory, buffer));
+  std::ranges::fill(buffer, std::byte{0});
+  ASSERT_EQ(execute(a, 1, local.request(Op::get, target.at(0), memory.size()), {&b}).status, ErrorCode::ok);
+  EXPECT_TRUE(std::ranges::equal(memory, buffer));
+}
+
+// The notification comes after its payload, in order with sends, and is subject to back-pressure.
+TEST_P(Rma, NotificationFollowsItsPayload) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  if (!a.endpoint(1).capabilities().put_notify) GTEST_SKIP() << "no put_notify";
+  constexpr std::uint32_t count = 5000;
+  shared_vector<std::uint64_t> memory(count);
+  const Target target(a, b, std::as_writable_bytes(std::span(memory)), MemoryKind::shared);
+  std::vector<std::uint64_t> values(count);
+  const Local local(a, std::as_writable_bytes(std::span(values)));
+  std::uint32_t next = 0;
+  const auto check = [&] {
+    a.poll();  // it learns that the memory is mapped
+    b.poll();
+    for (Received notify; b.take(Kind::notify, notify); ++next) {
+      ASSERT_EQ(notify.imm, next);
+      ASSERT_EQ(notify.peer, 0);
+      ASSERT_EQ(std::atomic_ref(memory[next]).load(), next + 1);
+    }
+  };
+  for (std::uint32_t i = 0; i < count; ++i) {
+    values[i] = i + 1;
+    WorkRequest put = local.request(Op::put, target.at(i * 8), 8);
+    put.local = local.bytes.subspan(i * 8, 8);
+    put.imm = i;
+    put.signalled = false;
+    std::size_t accepted = 0;
+    ASSERT_TRUE(until(
+        [&] {
+          if ((accepted = a.endpoint(1).post(std::span(&put, 1))) == 0) check();
+        },
+        [&] { return accepted == 1; }));
+  }
+  ASSERT_TRUE(until(check, [&] { return next == count || HasFatalFailure(); }));
+}
+
+TEST_P(Rma, AtomicsFromTwoPeers) {
+  Node owner(GetParam(), 0), a(GetParam(), 1), b(GetParam(), 2);
+  connect(a, owner);
+  connect(b, owner);
+  if (a.endpoint(0).capabilities().atomics == core::AtomicsDomain::none) GTEST_SKIP() << "no atomics";
+  shared_vector<std::uint64_t> words(2);
+  constexpr std::uint64_t rounds = 2000;
+  std::vector<Target> targets;
+  for (Node* node : {&a, &b})
+    targets.emplace_back(*node, owner, std::as_writable_bytes(std::span(words)), MemoryKind::shared);
+  const auto work = [&](Node& node, const Target& target) {
+    std::uint64_t before = 0, last = 0;
+    const Local local(node, std::as_writable_bytes(std::span(&before, 1)));
+    EXPECT_TRUE(node.endpoint(0).has_atomics(*target.handle));
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      WorkRequest add = local.request(Op::fetch_add, target.at(0), 8);
+      add.operand = 3;
+      ASSERT_EQ(execute(node, 0, add).status, ErrorCode::ok);
+      ASSERT_TRUE(before >= last && before % 3 == 0);
+      last = before;
+      WorkRequest swap = local.request(Op::compare_swap, target.at(8), 8);
+      do {  // increments by compare_swap
+        swap.compare = before;
+        swap.operand = before + 1;
+        ASSERT_EQ(execute(node, 0, swap).status, ErrorCode::ok);
+      } while (before != swap.compare);
+    }
+  };
+  // One after the other in steps would hide races where the transport executes at once: two threads.
+  std::thread other([&] { work(b, targets[1]); });
+  work(a, targets[0]);
+  other.join();
+  EXPECT_EQ(words[0], 2 * 3 * rounds);
+  EXPECT_EQ(words[1], 2 * rounds);
+}
+
+TEST_P(Rma, HandlesWithoutAtomicsFailThemInWords) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  std::vector<std::uint64_t> memory(1);
+  const Target target(a, b, std::as_writable_bytes(std::span(memory)), MemoryKind::host);
+  if (!target.handle || a.endpoint(1).has_atomics(*target.handle)) GTEST_SKIP() << "there is no such handle";
+  std::uint64_t result = 0;
+  const Local local(a, std::as_writable_bytes(std::span(&result, 1)));
+  const Received done = execute(a, 1, local.request(Op::fetch_add, target.at(0), 8));
+  EXPECT_EQ(done.status, ErrorCode::not_supported);
+  EXPECT_NE(done.detail, "");
+  EXPECT_EQ(memory[0], 0U);
+}
+
+TEST_P(Rma, GarbageKeyGivesNoHandle) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  core::PackedKey key;
+  key.bytes.fill(std::byte{0x5a});
+  EXPECT_FALSE(a.endpoint(1).import_key(key));
+  EXPECT_FALSE(a.endpoint(1).import_key({}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, Rma, ::testing::ValuesIn(transport_cases()), case_name);
+
+}  // namespace
+}  // namespace godwit::conformance

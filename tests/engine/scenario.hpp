@@ -1,0 +1,91 @@
+// One of everything between two ranks: what the tests of faults, full queues and odd transports run.
+#pragma once
+
+#include <functional>
+
+#include "harness.hpp"
+
+namespace godwit::engine_test {
+
+/// A transport of some kind.
+struct Variant {
+  std::string name;
+  std::function<void(core::Capabilities&)> change;
+  fake::Settings settings(bool manual = false) const {
+    fake::Settings made;
+    made.manual = manual;
+    change(made.capabilities);
+    return made;
+  }
+};
+const std::vector<Variant>& variants();
+std::ostream& operator<<(std::ostream& out, const Variant& variant);
+
+/// Registered memory of a rank.
+class Exposed {
+ public:
+  Exposed(Cluster& cluster, Rank owner, std::size_t bytes);
+  ~Exposed();
+  Exposed(const Exposed&) = delete;
+  Exposed& operator=(const Exposed&) = delete;
+  std::uint64_t counter(std::uint16_t id) const { return id < entry_->counters.size() ? entry_->counters[id] : 0; }
+  std::uint16_t slot() const { return entry_->slot; }
+
+  std::vector<std::byte> memory;
+  core::RemoteRegion remote;   // as the others see it
+
+ private:
+  core::Worker& owner_;
+  core::RegionEntry* entry_;
+};
+
+class Scenario {
+ public:
+  explicit Scenario(Cluster& cluster);
+  /// Posts everything; may be interrupted by nothing.
+  void post();
+  bool all_done() const;
+  /// Names of what is not done, for messages.
+  std::string undone() const;
+  /// All succeeded, with the right bytes, and callbacks came once.
+  void expect_success();
+  /// Whatever ended, ended once, and what ended well has the right bytes.
+  void expect_consistent();
+  std::vector<ErrorCode> outcomes() const;
+  /// Lets go of all operations and regions.
+  void clear();
+
+ private:
+  // With a continuation.
+  struct Tracked {
+    std::string name;
+    core::Worker* worker = nullptr;
+    Bytes buffer;
+    Operation* operation = nullptr;
+    int calls = 0;
+    bool at_once = false;
+    ErrorCode status = ErrorCode::ok;
+    bool done() const noexcept { return at_once || calls > 0; }
+  };
+  struct Named {
+    std::string name;
+    Pending pending;
+    Bytes expected;   // for receives and gets
+  };
+  void tracked_send(std::string name, Rank from, Rank to, Bytes data, Tag tag);
+  void tracked_recv(std::string name, Rank at, Rank from, std::size_t capacity, Tag tag);
+  void track(Tracked& tracked, Operation* operation);
+  static void on_complete(Operation& operation, void* owner) noexcept;
+  void add(std::string name, Pending pending, Bytes expected = {});
+  void post_two_sided();
+  void post_one_sided();
+
+  Cluster& cluster_;
+  std::unique_ptr<Exposed> window_;
+  std::deque<Tracked> tracked_;
+  std::deque<Named> named_;
+  std::uint64_t before_add_ = 99, before_swap_ = 99, before_add32_ = 99;
+  std::shared_ptr<std::vector<Bytes>> active_ = std::make_shared<std::vector<Bytes>>();
+};
+
+}  // namespace godwit::engine_test

@@ -1,0 +1,232 @@
+// `godwit run`: cards, deaths, exit statuses, output, and what it leaves behind.
+#include "harness.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <regex>
+
+namespace godwit::pmi {
+namespace {
+
+using std::chrono::seconds;
+using test::Process;
+
+class Launcher : public testing::Test {
+ protected:
+  /// `flags`, then -- and the command.
+  std::unique_ptr<Process> start(std::vector<std::string> words, const std::vector<std::string>& extra = {}) {
+    words.insert(words.begin(), PMI_LAUNCH);
+    std::vector<std::string> environment = extra;
+    environment.push_back(directory_.variable());
+    return std::make_unique<Process>(words, environment);
+  }
+  std::unique_ptr<Process> start_client(int ranks, std::vector<std::string> flags,
+                                        const std::vector<std::string>& mode) {
+    flags.insert(flags.begin(), {"-n", std::to_string(ranks)});
+    flags.insert(flags.end(), {"--", PMI_CLIENT});
+    flags.insert(flags.end(), mode.begin(), mode.end());
+    return start(flags);
+  }
+  void TearDown() override { EXPECT_EQ(directory_.entries(), std::vector<std::string>{}); }
+
+ private:
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(Launcher, EveryRankGetsAllCards) {
+  for (const int size : {1, 2, 5, 8}) {
+    const auto job = start_client(size, {}, {"30", "cards"});
+    EXPECT_EQ(job->wait(), 0) << job->output();
+    EXPECT_EQ(job->count("has all cards"), size) << job->output();
+    EXPECT_EQ(job->count("via PMIx 4.2 (godwit run)"), size) << job->output();
+  }
+}
+
+TEST_F(Launcher, SurvivorsHearOfADeath) {
+  const auto job = start_client(4, {"--keep-going"}, {"30", "die", "2"});
+  EXPECT_EQ(job->wait(), 128 + SIGKILL);
+  EXPECT_EQ(job->count("saw the death of 2: the launcher reports that it was killed by signal 9"), 3) << job->output();
+  EXPECT_EQ(job->count("was killed by signal 9 (Killed)\n"), 3 + 1) << job->output();
+  EXPECT_TRUE(
+      std::regex_search(job->output(), std::regex("godwit run: rank 2 \\(pid [0-9]+\\) was killed by signal 9")));
+}
+
+TEST_F(Launcher, ADeathInStartUpIsNamed) {
+  const auto job = start_client(4, {"--keep-going"}, {"600", "die-early", "2"});
+  EXPECT_EQ(job->wait(), 128 + SIGKILL);
+  EXPECT_EQ(job->count("rank 2 died: "), 3) << job->output();
+}
+
+TEST_F(Launcher, ARankThatLeftEarlyIsNamed) {
+  const auto job = start_client(3, {"--keep-going"}, {"600", "leave-early", "1"});
+  EXPECT_EQ(job->wait(), 3);
+  EXPECT_EQ(job->count("rank 1 did not come"), 2) << job->output();
+}
+
+TEST_F(Launcher, AnAbsentRankIsNamed) {
+  const auto job = start_client(3, {}, {"2", "absent", "1"});
+  EXPECT_EQ(job->wait(), 3);
+  EXPECT_GE(job->count("rank 1 did not come"), 1) << job->output();
+}
+
+TEST_F(Launcher, ADeathEndsTheOthers) {
+  const auto job = start_client(3, {}, {"30", "exit", "1", "7"});
+  EXPECT_EQ(job->wait(), 7) << job->output();
+  const auto killed = start({"-n", "3", "--", "sh", "-c", "if [ $PMIX_RANK = 1 ]; then kill -SEGV $$; fi; sleep 100"});
+  EXPECT_EQ(killed->wait(), 128 + SIGSEGV) << killed->output();
+  EXPECT_EQ(killed->count("godwit run: rank"), 1) << killed->output();
+}
+
+TEST_F(Launcher, LeavingWithoutGoodbyeIsAFailure) {
+  const auto job = start_client(3, {}, {"30", "dirty", "1"});
+  EXPECT_EQ(job->wait(), 1);
+  EXPECT_EQ(job->count("godwit run: rank 1"), 1) << job->output();
+  EXPECT_EQ(job->count("PMIx_Finalize"), 1) << job->output();
+  const auto other = start({"-n", "2", "--", "true"});  // never joined: nothing to leave
+  EXPECT_EQ(other->wait(), 0) << other->output();
+}
+
+TEST_F(Launcher, AbortEndsTheJobWithItsStatus) {
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{}, {"--keep-going"}}) {
+    const auto job = start_client(3, flags, {"30", "abort", "1", "9"});
+    EXPECT_EQ(job->wait(), 9) << job->output();
+    EXPECT_EQ(job->count("rank 1 called abort(9): told so"), 1) << job->output();
+  }
+}
+
+TEST_F(Launcher, ASignalEndsEverything) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    const auto job = start_client(3, {}, {"30", "wait"});
+    ASSERT_TRUE(job->wait_for_output("waits", 3)) << job->output();
+    job->signal(signal);
+    EXPECT_EQ(job->wait(), 128 + signal) << job->output();
+  }
+}
+
+TEST_F(Launcher, ASignalDuringTheStartEndsEverything) {
+  const auto job = start({"-n", "40", "--", "sh", "-c", "echo started; sleep 100"});
+  ASSERT_TRUE(job->wait_for_output("started", 1));
+  job->signal(SIGTERM);
+  EXPECT_EQ(job->wait(), 128 + SIGTERM) << job->output();
+}
+
+TEST_F(Launcher, KillsWhoIgnoresSigterm) {
+  const auto job = start_client(3, {}, {"30", "stubborn", "1"});
+  EXPECT_EQ(job->wait(), 1);
+  EXPECT_EQ(job->count("2 of 3 ranks did not end within 2 s"), 1) << job->output();
+}
+
+TEST_F(Launcher, LeavesNoGrandchildren) {
+  // The output stays open as long as one of them lives: wait() would not return.
+  const auto job = start({"-n", "2", "--", "sh", "-c", "sleep 1000 & sleep 1000 & exit 0"});
+  EXPECT_EQ(job->wait(), 0) << job->output();
+}
+
+TEST_F(Launcher, RanksDieWithTheLauncher) {
+  const auto job = start({"-n", "2", "--tag-output", "--", "sh", "-c", "echo up; exec sleep 1000 >/dev/null 2>&1"});
+  ASSERT_TRUE(job->wait_for_output("up", 2));
+  const auto list =
+      std::make_unique<Process>(std::vector<std::string>{"ps", "-o", "pid=", "--ppid", std::to_string(job->pid())});
+  ASSERT_EQ(list->wait(), 0);
+  std::vector<pid_t> ranks;
+  const std::regex number("[0-9]+");
+  for (std::sregex_iterator at(list->output().begin(), list->output().end(), number), end; at != end; ++at)
+    ranks.push_back(std::stoi(at->str()));
+  EXPECT_EQ(ranks.size(), 2u);
+  job->signal(SIGTERM);
+  EXPECT_EQ(job->wait(), 128 + SIGTERM);
+  for (const pid_t pid : ranks) EXPECT_EQ(kill(pid, 0), -1) << pid;
+}
+
+TEST_F(Launcher, SaysThatAProgramCannotBeRun) {
+  const auto missing = start({"-n", "3", "--", "/no/such/program"});
+  EXPECT_EQ(missing->wait(), 127);
+  EXPECT_EQ(missing->count("cannot run /no/such/program: No such file or directory"), 1) << missing->output();
+  const auto forbidden = start({"-n", "3", "--", "/etc/passwd"});
+  EXPECT_EQ(forbidden->wait(), 127);
+  EXPECT_EQ(forbidden->count("Permission denied"), 1) << forbidden->output();
+}
+
+TEST_F(Launcher, RefusesBadOptions) {
+  EXPECT_EQ(start({"-n", "0", "--", "true"})->wait(), 2);
+  EXPECT_EQ(start({"-n", "2", "--"})->wait(), 2);
+  EXPECT_EQ(start({"-n", "2", "-x", "NOVALUE", "--", "true"})->wait(), 2);
+}
+
+TEST_F(Launcher, SetsAndHidesVariables) {
+  const auto job = start({"-n", "1", "-x", "COLOUR=green", "-x", "SHAPE=", "--", "env"},
+                         {"COLOUR=red", "PMIX_NAMESPACE=outer", "PMIX_SERVER_URI41=outer", "OMPI_COMM_WORLD_RANK=5",
+                          "PMI_RANK=4", "WORLD_SIZE=8", "RANK=3"});
+  ASSERT_EQ(job->wait(), 0) << job->output();
+  EXPECT_EQ(job->count("COLOUR=green\n"), 1);
+  EXPECT_EQ(job->count("COLOUR="), 1);
+  EXPECT_EQ(job->count("SHAPE=\n"), 1);
+  EXPECT_EQ(job->count("PMIX_RANK=0\n"), 1);
+  EXPECT_EQ(job->count("outer"), 0);
+  for (const char* hidden : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "WORLD_SIZE=", "\nRANK="})
+    EXPECT_EQ(job->count(hidden), 0) << hidden;
+}
+
+TEST_F(Launcher, KeepsLinesWhole) {
+  // Each line is written in two pieces, with other ranks' pieces in between.
+  const std::string script =
+      "for i in $(seq 200); do printf \"<$PMIX_RANK:$i\"; printf \":$PMIX_RANK>\\n\"; done; printf last";
+  const auto job = start({"-n", "4", "--", "sh", "-c", script});
+  ASSERT_EQ(job->wait(), 0);
+  std::istringstream lines(job->output());
+  std::string line;
+  int good = 0, last = 0;
+  while (std::getline(lines, line)) {
+    if (line == "last")
+      ++last;
+    else if (std::regex_match(line, std::regex("<([0-9]+):[0-9]+:\\1>")))
+      ++good;
+    else
+      ADD_FAILURE() << "broken line: " << line;
+  }
+  EXPECT_EQ(good, 800);
+  EXPECT_EQ(last, 4);
+}
+
+TEST_F(Launcher, TagsLinesOfBothKinds) {
+  const auto job = start({"-n", "3", "--tag-output", "--", "sh", "-c", "echo out; echo err >&2; printf end"});
+  ASSERT_EQ(job->wait(), 0);
+  for (const char* line : {"[0] out\n", "[1] out\n", "[2] out\n", "[0] err\n", "[1] err\n", "[2] err\n", "[2] end\n"})
+    EXPECT_EQ(job->count(line), 1) << line << "\n" << job->output();
+}
+
+TEST_F(Launcher, GivesStandardInputToRank0Only) {
+  const auto job = start({"-n", "2", "--tag-output", "--", "sh", "-c", "cat"});
+  // The input is that of the test; /dev/null under ctest. It must end for both.
+  EXPECT_EQ(job->wait(), 0) << job->output();
+}
+
+TEST_F(Launcher, EndsWhenNobodyReadsTheOutput) {
+  const auto job =
+      start({"-n", "1", "--", "sh", "-c",
+             std::string(PMI_LAUNCH) + " -n 3 -- sh -c 'while echo line; do :; done' | head -n 5 >/dev/null"});
+  EXPECT_EQ(job->wait(), 0) << job->output();
+}
+
+TEST_F(Launcher, ForwardsUserSignals) {
+  const auto job =
+      start({"-n", "2", "--", "sh", "-c", "trap 'echo got it; exit 0' USR1; echo ready; while :; do sleep 0.1; done"});
+  ASSERT_TRUE(job->wait_for_output("ready", 2));
+  job->signal(SIGUSR1);
+  EXPECT_EQ(job->wait(), 0) << job->output();
+  EXPECT_EQ(job->count("got it"), 2) << job->output();
+}
+
+TEST_F(Launcher, StartsAFewHundredRanks) {
+  const auto job = start_client(200, {}, {"120", "exchange"});
+  EXPECT_EQ(job->wait(seconds(150)), 0) << job->output();
+}
+
+TEST_F(Launcher, RunsInsideAnotherJob) {
+  const auto job = start({"-n", "2", "--", PMI_LAUNCH, "-n", "2", "--", PMI_CLIENT, "30", "cards"});
+  EXPECT_EQ(job->wait(), 0) << job->output();
+  EXPECT_EQ(job->count(" of 2 (local "), 4) << job->output();
+}
+
+}  // namespace
+}  // namespace godwit::pmi
