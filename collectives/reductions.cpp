@@ -77,21 +77,25 @@ GODWIT_INLINE void loop(const std::byte* left, const std::byte* right, std::byte
 }
 
 template <class T>
-GODWIT_INLINE void scale_loop(std::byte* inout, std::size_t count, int ranks) noexcept {
+GODWIT_INLINE T divide(T value, int ranks) noexcept {
+  if constexpr (std::is_same_v<T, half>)
+    return half(static_cast<float>(value) / static_cast<float>(ranks));
+  else if constexpr (std::is_same_v<T, bfloat16>)
+    return narrow(widen(value) / static_cast<float>(ranks));
+  else if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(int))
+    // In double, because vector units cannot divide integers; exact: a quotient is never nearer than 1 / ranks to the
+    // next integer, and not rounded to it.
+    return static_cast<T>(static_cast<std::int32_t>(static_cast<double>(value) / ranks));
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(int))
+    return static_cast<T>(static_cast<std::int64_t>(static_cast<double>(value) / ranks));
+  else
+    return static_cast<T>(value / static_cast<T>(ranks));
+}
+
+template <class T>
+GODWIT_INLINE void scale_loop(std::byte* inout, std::size_t begin, std::size_t end, int ranks) noexcept {
 #pragma GCC ivdep
-  for (std::size_t i = 0; i < count; ++i) {
-    const T value = load<T>(inout, i);
-    if constexpr (std::is_same_v<T, half>) {
-      store(inout, i, half(static_cast<float>(value) / static_cast<float>(ranks)));
-    } else if constexpr (std::is_same_v<T, bfloat16>) {
-      store(inout, i, narrow(widen(value) / static_cast<float>(ranks)));
-    } else if constexpr (std::is_integral_v<T>) {
-      using W = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-      store(inout, i, static_cast<T>(static_cast<W>(value) / static_cast<W>(ranks)));
-    } else {
-      store(inout, i, value / static_cast<T>(ranks));
-    }
-  }
+  for (std::size_t i = begin; i < end; ++i) store(inout, i, divide(load<T>(inout, i), ranks));
 }
 
 struct Baseline {
@@ -102,7 +106,7 @@ struct Baseline {
   }
   template <class T>
   static void scale(std::byte* inout, std::size_t count, int ranks) noexcept {
-    scale_loop<T>(inout, count, ranks);
+    scale_loop<T>(inout, 0, count, ranks);
   }
 };
 
@@ -128,12 +132,21 @@ struct Avx2 {
   }
   template <class T>
   [[gnu::target("avx2,f16c")]] static void scale(std::byte* inout, std::size_t count, int ranks) noexcept {
-    scale_loop<T>(inout, count, ranks);
+    std::size_t i = 0;
+    if constexpr (std::is_same_v<T, half>) {
+      for (; i + 8 <= count; i += 8) {
+        auto* at = reinterpret_cast<__m128i*>(inout + 2 * i);
+        const __m256 c = _mm256_cvtph_ps(_mm_loadu_si128(at)) / static_cast<float>(ranks);
+        _mm_storeu_si128(at, _mm256_cvtps_ph(c, _MM_FROUND_TO_NEAREST_INT));
+      }
+    }
+    scale_loop<T>(inout, i, count, ranks);
   }
 };
 
 struct Avx512 {
   static constexpr const char* name = "avx512";
+  static constexpr __mmask16 all = 0xffff;  // the plain intrinsics draw a false warning from GCC 12
   template <class T, ReduceOp op>
   [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] static void kernel(
       const std::byte* left, const std::byte* right, std::byte* out, std::size_t count) noexcept {
@@ -141,11 +154,12 @@ struct Avx512 {
     if constexpr (std::is_same_v<T, half>) {
       for (; i + 16 <= count; i += 16) {
         const auto at = [i](auto* p) { return p + 2 * i; };
-        const __m512 a = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(left))));
-        const __m512 b = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(right))));
+        const __m512 a = _mm512_maskz_cvtph_ps(all, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(left))));
+        const __m512 b = _mm512_maskz_cvtph_ps(all, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at(right))));
         __m512 c;
         for (int k = 0; k < 16; ++k) c[k] = apply<op>(a[k], b[k]);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(at(out)), _mm512_cvtps_ph(c, _MM_FROUND_TO_NEAREST_INT));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(at(out)),
+                            _mm512_maskz_cvtps_ph(all, c, _MM_FROUND_TO_NEAREST_INT));
       }
     }
     loop<T, op>(left, right, out, i, count);
@@ -154,7 +168,15 @@ struct Avx512 {
   [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] static void scale(std::byte* inout,
                                                                                                   std::size_t count,
                                                                                                   int ranks) noexcept {
-    scale_loop<T>(inout, count, ranks);
+    std::size_t i = 0;
+    if constexpr (std::is_same_v<T, half>) {
+      for (; i + 16 <= count; i += 16) {
+        auto* at = reinterpret_cast<__m256i*>(inout + 2 * i);
+        const __m512 c = _mm512_maskz_cvtph_ps(all, _mm256_loadu_si256(at)) / static_cast<float>(ranks);
+        _mm256_storeu_si256(at, _mm512_maskz_cvtps_ph(all, c, _MM_FROUND_TO_NEAREST_INT));
+      }
+    }
+    scale_loop<T>(inout, i, count, ranks);
   }
 };
 
@@ -196,31 +218,44 @@ constexpr Table make_table() {
   return table;
 }
 
-const Table& table() noexcept {
-  static const Table best = [] {
+constexpr Table baseline = make_table<Baseline>();
+
+/// The best table of this name (any if empty) that the CPU can run; nullptr if there is none.
+const Table* find_table(std::string_view name) noexcept {
+  const auto wanted = [name](const Table& table) { return name.empty() || name == table.name; };
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-      return make_table<Avx512>();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return make_table<Avx2>();
+  static constexpr Table avx512 = make_table<Avx512>(), avx2 = make_table<Avx2>();
+  __builtin_cpu_init();
+  if (wanted(avx512) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return &avx512;
+  if (wanted(avx2) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return &avx2;
 #endif
-    return make_table<Baseline>();
-  }();
-  return best;
+  return wanted(baseline) ? &baseline : nullptr;
+}
+
+const Table*& table() noexcept {
+  static const Table* in_use = find_table({});
+  return in_use;
 }
 
 }  // namespace
 
 void reduce(DataType type, ReduceOp op, const void* left, const void* right, void* out, std::size_t count) noexcept {
-  table().kernels[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)](
+  table()->kernels[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)](
       static_cast<const std::byte*>(left), static_cast<const std::byte*>(right), static_cast<std::byte*>(out), count);
 }
 
 void scale(DataType type, void* inout, std::size_t count, int ranks) noexcept {
-  table().scales[static_cast<std::size_t>(type)](static_cast<std::byte*>(inout), count, ranks);
+  table()->scales[static_cast<std::size_t>(type)](static_cast<std::byte*>(inout), count, ranks);
 }
 
-const char* reduction_instructions() noexcept { return table().name; }
+const char* reduction_instructions() noexcept { return table()->name; }
+
+bool use_reduction_instructions(std::string_view name) noexcept {
+  const Table* wanted = find_table(name);
+  if (wanted != nullptr) table() = wanted;
+  return wanted != nullptr;
+}
 
 }  // namespace godwit::collectives

@@ -10,6 +10,7 @@
 #include <godwit/types.hpp>
 
 #include <cstddef>
+#include <string_view>
 
 namespace godwit::collectives {
 
@@ -27,5 +28,7 @@ void scale(DataType type, void* inout, std::size_t count, int ranks) noexcept;
 
 /// Instruction set in use: "avx512", "avx2" or "baseline".
 const char* reduction_instructions() noexcept;
+/// For tests: takes another one; false if the CPU lacks it. Not while a reduction runs.
+bool use_reduction_instructions(std::string_view name) noexcept;
 
 }  // namespace godwit::collectives

@@ -15,8 +15,12 @@ std::uint32_t signature_of(const CollectiveCall& call) noexcept {
     std::uint64_t count;
     std::uint32_t root;
     std::uint8_t collective, type, op, pad;
-  } key{call.count, rooted ? static_cast<std::uint32_t>(call.root) : 0, static_cast<std::uint8_t>(call.collective),
-        static_cast<std::uint8_t>(call.type), reduces ? static_cast<std::uint8_t>(call.op) : std::uint8_t{0}, 0};
+  } key{call.count,
+        rooted ? static_cast<std::uint32_t>(call.root) : 0,
+        static_cast<std::uint8_t>(call.collective),
+        static_cast<std::uint8_t>(call.type),
+        reduces ? static_cast<std::uint8_t>(call.op) : std::uint8_t{0},
+        0};
   const std::uint64_t hash = hash64({reinterpret_cast<const char*>(&key), sizeof key});
   const auto folded = static_cast<std::uint32_t>(hash ^ (hash >> 32));
   return folded == 0 ? 1 : folded;
@@ -27,12 +31,15 @@ std::string describe(const CollectiveCall& call) {
     case Collective::barrier: return "barrier";
     case Collective::allreduce:
     case Collective::reduce_scatter:
-      return fmt::format("{} of {} {}, {}", to_string(call.collective), call.count, to_string(call.type), to_string(call.op));
+      return fmt::format("{} of {} {}, {}", to_string(call.collective), call.count, to_string(call.type),
+                         to_string(call.op));
     case Collective::reduce:
-      return fmt::format("reduce of {} {}, {}, to root {}", call.count, to_string(call.type), to_string(call.op), call.root);
+      return fmt::format("reduce of {} {}, {}, to root {}", call.count, to_string(call.type), to_string(call.op),
+                         call.root);
     case Collective::broadcast:
     case Collective::scatter:
-      return fmt::format("{} of {} {} from root {}", to_string(call.collective), call.count, to_string(call.type), call.root);
+      return fmt::format("{} of {} {} from root {}", to_string(call.collective), call.count, to_string(call.type),
+                         call.root);
     case Collective::gather:
       return fmt::format("gather of {} {} to root {}", call.count, to_string(call.type), call.root);
     case Collective::allgather:

@@ -26,7 +26,7 @@ std::string describe(const CollectiveCall& call);
 /// A collective that this rank has started.
 struct CollectiveRecord {
   std::uint64_t sequence = 0;
-  std::uint32_t signature = 0;   // 0: the entry is empty
+  std::uint32_t signature = 0;  // 0: the entry is empty
   CollectiveCall call;
 };
 
@@ -37,18 +37,20 @@ struct Group {
   /// Even: user messages. context + 1: collectives.
   std::uint32_t context = 0;
   Rank rank = 0;
-  bool broken = false;            // an abort has been seen: every operation fails with `error`
-  bool identity = false;          // ranks of the group are ranks of the job
-  std::vector<Rank> world;        // rank in the group -> rank in the job
+  bool broken = false;                   // an abort has been seen: every operation fails with `error`
+  bool identity = false;                 // ranks of the group are ranks of the job
+  std::vector<Rank> world;               // rank in the group -> rank in the job
   std::unordered_map<Rank, Rank> local;  // the inverse, when it is not the identity
   Status error;
 
-  std::uint64_t collective_sequence = 0;            // of the next collective
-  std::array<CollectiveRecord, 64> collectives;     // the last ones, by sequence % 64
+  std::uint64_t collective_sequence = 0;         // of the next collective
+  std::array<CollectiveRecord, 64> collectives;  // the last ones, by sequence % 64
   std::map<std::uint16_t, ActiveMessageHandler> handlers;
 
   int size() const noexcept { return static_cast<int>(world.size()); }
-  Rank to_world(Rank rank_in_group) const noexcept { return identity ? rank_in_group : world[static_cast<std::size_t>(rank_in_group)]; }
+  Rank to_world(Rank rank_in_group) const noexcept {
+    return identity ? rank_in_group : world[static_cast<std::size_t>(rank_in_group)];
+  }
   /// any_source if it is no member.
   Rank to_group(Rank rank_in_job) const noexcept;
   /// Takes the next sequence number and remembers the call, for the detection of mismatches.

@@ -57,7 +57,8 @@ void Matcher::post(Operation& receive) {
     wild_.push_back(receive);
     return;
   }
-  if (posted_count_ + unexpected_count_ > 2 * posted_.size()) [[unlikely]] grow();
+  if (posted_count_ + unexpected_count_ > 2 * posted_.size()) [[unlikely]]
+    grow();
   posted_[bucket_of(receive.context, receive.source, receive.tag)].push_back(receive);
 }
 
@@ -94,7 +95,8 @@ void Matcher::unlink(Unexpected& message) noexcept {
 
 void Matcher::add(Unexpected& message) {
   ++unexpected_count_;
-  if (posted_count_ + unexpected_count_ > 2 * unexpected_.size()) [[unlikely]] grow();
+  if (posted_count_ + unexpected_count_ > 2 * unexpected_.size()) [[unlikely]]
+    grow();
   unexpected_[bucket_of(message.context, message.source, message.tag)].push_back(message);
   arrivals_.push_back(message);
 }

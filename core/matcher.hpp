@@ -19,16 +19,16 @@ struct Unexpected {
   using Hook = Operation::Hook;
   std::uint32_t context = 0;
   std::uint32_t signature = 0;
-  Rank source = 0;                 // in the job
+  Rank source = 0;  // in the job
   Tag tag = 0;
-  std::size_t size = 0;            // of the whole message
+  std::size_t size = 0;  // of the whole message
   Peer* peer = nullptr;
   MessageKind kind = MessageKind::eager;
-  ReadyToSend announcement;        // kind ready_to_send
-  std::size_t charged = 0;         // bytes of the sender's eager window that it holds
-  std::vector<std::byte> data;     // eager payload; its capacity is kept when the element is reused
-  Hook bucket_hook;                // same (context, source, tag) bucket, in order of arrival
-  Hook arrival_hook;               // all, in order of arrival
+  ReadyToSend announcement;     // kind ready_to_send
+  std::size_t charged = 0;      // bytes of the sender's eager window that it holds
+  std::vector<std::byte> data;  // eager payload; its capacity is kept when the element is reused
+  Hook bucket_hook;             // same (context, source, tag) bucket, in order of arrival
+  Hook arrival_hook;            // all, in order of arrival
 };
 
 class Matcher {
@@ -61,18 +61,20 @@ class Matcher {
   void unlink(Unexpected& message) noexcept;
 
  private:
-  using Bucket = boost::intrusive::list<
-      Unexpected, boost::intrusive::member_hook<Unexpected, Unexpected::Hook, &Unexpected::bucket_hook>,
-      boost::intrusive::constant_time_size<false>>;
-  using Arrivals = boost::intrusive::list<
-      Unexpected, boost::intrusive::member_hook<Unexpected, Unexpected::Hook, &Unexpected::arrival_hook>,
-      boost::intrusive::constant_time_size<false>>;
+  using Bucket =
+      boost::intrusive::list<Unexpected,
+                             boost::intrusive::member_hook<Unexpected, Unexpected::Hook, &Unexpected::bucket_hook>,
+                             boost::intrusive::constant_time_size<false>>;
+  using Arrivals =
+      boost::intrusive::list<Unexpected,
+                             boost::intrusive::member_hook<Unexpected, Unexpected::Hook, &Unexpected::arrival_hook>,
+                             boost::intrusive::constant_time_size<false>>;
 
   std::size_t bucket_of(std::uint32_t context, Rank source, Tag tag) const noexcept;
   void grow();
 
-  std::vector<OperationQueue> posted_;   // exact receives, by bucket
-  OperationQueue wild_;                  // receives with any_source or any_tag, in order of posting
+  std::vector<OperationQueue> posted_;  // exact receives, by bucket
+  OperationQueue wild_;                 // receives with any_source or any_tag, in order of posting
   std::vector<Bucket> unexpected_;
   Arrivals arrivals_;
   std::size_t mask_;

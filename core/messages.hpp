@@ -18,7 +18,7 @@ struct ReadyToSend {
   std::uint64_t size = 0;
   std::uint64_t operation = 0;  // the sender's
   std::uint64_t address = 0;    // of the data in the sender, for a get
-  PackedKey key;
+  PackedKey key{};
   std::uint32_t active = 0;  // 1: an active message, WireHeader::tag = handler
   std::uint32_t has_key = 0;
 };

@@ -28,9 +28,16 @@ using OperationId = std::uint64_t;
 
 struct Operation {
   enum class Kind : std::uint8_t {
-    send, recv, active, put, get, fetch_add, compare_swap, flush,
-    stream,      // target side of an emulated get
-    control,     // a protocol's message that the transport has not read yet
+    send,
+    recv,
+    active,
+    put,
+    get,
+    fetch_add,
+    compare_swap,
+    flush,
+    stream,   // target side of an emulated get
+    control,  // a protocol's message that the transport has not read yet
     collective,
   };
   enum class State : std::uint8_t {
@@ -45,40 +52,40 @@ struct Operation {
   Kind kind = Kind::send;
   State state = State::posted;
   ErrorCode status = ErrorCode::ok;
-  bool abandoned = false;       // nobody will ask for the outcome: released when done
+  bool abandoned = false;  // nobody will ask for the outcome: released when done
   bool truncated = false;
-  bool synchronous = false;     // send: done only when matched
-  bool reachable = false;       // one-sided: `remote` has a handle
-  bool failing = false;         // has failed, but work requests are still out: done when they are
-  std::uint8_t in_flight = 0;   // work requests posted and not completed
+  bool synchronous = false;    // send: done only when matched
+  bool reachable = false;      // one-sided: `remote` has a handle
+  bool failing = false;        // has failed, but work requests are still out: done when they are
+  std::uint8_t in_flight = 0;  // work requests posted and not completed
   std::uint32_t context = 0;
   std::uint32_t signature = 0;
-  Rank source = any_source;     // receive: rank in the job that may match
+  Rank source = any_source;  // receive: rank in the job that may match
   Tag tag = 0;
   Peer* peer = nullptr;
   Group* group = nullptr;
   const Protocol* protocol = nullptr;
   std::byte* buffer = nullptr;
-  std::size_t size = 0;         // send: length; receive: capacity, then bytes that will be moved
-  std::size_t posted = 0;       // bytes handed to the transport
-  std::size_t moved = 0;        // bytes known to have arrived (or left)
-  OperationId id = 0;           // ours
-  OperationId remote_id = 0;    // the peer's operation
+  std::size_t size = 0;       // send: length; receive: capacity, then bytes that will be moved
+  std::size_t posted = 0;     // bytes handed to the transport
+  std::size_t moved = 0;      // bytes known to have arrived (or left)
+  OperationId id = 0;         // ours
+  OperationId remote_id = 0;  // the peer's operation
   RemoteAddress remote;
   std::optional<std::uint32_t> notify;
   std::uint64_t operand = 0, compare = 0;
-  std::uint32_t width = 8;      // atomics
-  std::uint16_t slot = 0;       // emulated one-sided: the target's region
-  std::uint64_t offset = 0;     // emulated one-sided: within that region
+  std::uint32_t width = 8;   // atomics
+  std::uint16_t slot = 0;    // emulated one-sided: the target's region
+  std::uint64_t offset = 0;  // emulated one-sided: within that region
   std::int64_t since_ms = 0;
-  std::uint64_t order = 0;      // receives: order of posting
+  std::uint64_t order = 0;  // receives: order of posting
   MessageInfo info;
   Callback on_complete = nullptr;
   void* owner = nullptr;
-  std::optional<PackedKey> key;             // one-sided: to be imported when the endpoint is connected
-  std::uint64_t* result = nullptr;          // atomics: where the value before goes
-  std::uint64_t fetched = 0;                // atomics: where the transport writes it
-  Unexpected* matched = nullptr;            // matched probe: the message taken out of the queue
+  std::optional<PackedKey> key;     // one-sided: to be imported when the endpoint is connected
+  std::uint64_t* result = nullptr;  // atomics: where the value before goes
+  std::uint64_t fetched = 0;        // atomics: where the transport writes it
+  Unexpected* matched = nullptr;    // matched probe: the message taken out of the queue
   std::unique_ptr<Registration> registration;
   std::unique_ptr<std::byte[]> own_buffer;  // large active message on its way in; payload of a control message
   std::string detail;                       // words for the error
@@ -88,12 +95,13 @@ struct Operation {
   bool done() const noexcept { return state == State::done; }
 };
 
-using ActiveList = boost::intrusive::list<
-    Operation, boost::intrusive::member_hook<Operation, Operation::Hook, &Operation::active_hook>,
-    boost::intrusive::constant_time_size<false>>;
-using OperationQueue = boost::intrusive::list<
-    Operation, boost::intrusive::member_hook<Operation, Operation::Hook, &Operation::queue_hook>,
-    boost::intrusive::constant_time_size<false>>;
+using ActiveList =
+    boost::intrusive::list<Operation,
+                           boost::intrusive::member_hook<Operation, Operation::Hook, &Operation::active_hook>,
+                           boost::intrusive::constant_time_size<false>>;
+using OperationQueue =
+    boost::intrusive::list<Operation, boost::intrusive::member_hook<Operation, Operation::Hook, &Operation::queue_hook>,
+                           boost::intrusive::constant_time_size<false>>;
 
 /// Operations in slabs. acquire() allocates only when all are in use.
 class OperationPool {

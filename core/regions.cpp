@@ -9,7 +9,7 @@ namespace godwit::core {
 
 namespace {
 
-constexpr std::uint32_t key_magic = 0x4b574447;   // "GDWK"
+constexpr std::uint32_t key_magic = 0x4b574447;  // "GDWK"
 constexpr std::size_t max_transports = 3;
 constexpr std::size_t name_size = 8;
 
@@ -86,8 +86,7 @@ RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
   layout.size = entry.memory.size();
   layout.slot = entry.slot;
   for (const auto& [transport, registration] : entry.registrations) {
-    if (layout.count == max_transports)
-      throw Error(ErrorCode::internal, "a remote key holds at most 3 transports");
+    if (layout.count == max_transports) throw Error(ErrorCode::internal, "a remote key holds at most 3 transports");
     auto& place = layout.keys[layout.count++];
     transport->name().copy(place.name, name_size - 1);
     place.key = registration.key;

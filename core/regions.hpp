@@ -20,7 +20,7 @@ struct RemoteRegion;
 struct RegionEntry {
   std::span<std::byte> memory;
   std::vector<std::pair<Transport*, Registration>> registrations;
-  std::vector<std::uint64_t> counters;   // by notification id; grows to the highest id seen
+  std::vector<std::uint64_t> counters;  // by notification id; grows to the highest id seen
   std::uint16_t slot = 0;
   bool used = false;
 };

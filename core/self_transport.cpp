@@ -136,8 +136,8 @@ class SelfTransport final : public Transport {
   const Rank rank_;
   Capabilities capabilities_;
   std::deque<Event> events_;
-  std::vector<Event> given_;                    // their payloads are valid until the next poll
-  std::vector<std::vector<std::byte>> spare_;   // buffers to use again
+  std::vector<Event> given_;                   // their payloads are valid until the next poll
+  std::vector<std::vector<std::byte>> spare_;  // buffers to use again
 };
 
 std::size_t SelfEndpoint::post(std::span<const WorkRequest> requests) noexcept {

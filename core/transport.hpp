@@ -66,16 +66,16 @@ enum class Op : std::uint8_t { send, put, get, fetch_add, compare_swap, flush };
 /// A value: queued, logged, traced, faked, compared in tests.
 struct WorkRequest {
   Op op = Op::send;
-  bool signalled = true;       // false: no completion when it succeeds; failures always come
-  bool fence = false;          // starts after everything posted before it has taken effect
-  WireHeader header{};         // send: goes before the payload
+  bool signalled = true;         // false: no completion when it succeeds; failures always come
+  bool fence = false;            // starts after everything posted before it has taken effect
+  WireHeader header{};           // send: goes before the payload
   std::span<std::byte> local{};  // payload, destination of a get, result of an atomic
   LocalKey lkey{};
   RemoteAddress remote{};
   std::optional<std::uint32_t> imm{};  // put: notification, arrives after the payload
-  std::uint64_t operand = 0;         // fetch_add: addend; compare_swap: new value
-  std::uint64_t compare = 0;         // compare_swap: expected value
-  std::uint64_t cookie = 0;          // comes back in the completion
+  std::uint64_t operand = 0;           // fetch_add: addend; compare_swap: new value
+  std::uint64_t compare = 0;           // compare_swap: expected value
+  std::uint64_t cookie = 0;            // comes back in the completion
 };
 
 struct Completion {

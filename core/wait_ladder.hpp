@@ -10,8 +10,8 @@ class WaitLadder {
  public:
   enum class Step : std::uint8_t { spin, yield, sleep };
   struct Policy {
-    std::uint32_t spins = 0;          // passes without giving the CPU up
-    std::uint32_t yields = 0;         // passes with sched_yield before sleeping
+    std::uint32_t spins = 0;   // passes without giving the CPU up
+    std::uint32_t yields = 0;  // passes with sched_yield before sleeping
     bool sleeps = true;
   };
 

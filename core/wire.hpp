@@ -14,21 +14,21 @@ inline constexpr std::uint8_t wire_version = 1;
 
 /// What a message is for, what follows the header, and what its fields mean where they differ.
 enum class MessageKind : std::uint8_t {
-  eager,            // payload                    context, tag: the user's
-  ready_to_send,    // ReadyToSend (rendezvous)   context, tag: the user's
-  clear_to_send,    // ClearToSend: the receiver asks for the data as `data` messages
-  data,             // piece of streamed data     tag: the receiver's operation; context, signature: offset
-  finished,         // Finished: the receiver has the data, or failed
-  active,           // payload                    context: the communicator's; tag: handler
-  credit,           // nothing                    tag: bytes of eager window given back
-  put_data,         // piece of an emulated put   context: region slot; tag: offset
-  put_end,          // PutEnd: asks for put_ack
-  put_ack,          // Finished
-  get_request,      // GetRequest (emulated get), answered by `data`, or by `finished` when it fails
-  atomic_request,   // AtomicRequest
-  atomic_reply,     // AtomicReply
-  notify,           // nothing                    tag: slot << 16 | id
-  abort,            // AbortMessage, then words   context: the communicator's
+  eager,           // payload                    context, tag: the user's
+  ready_to_send,   // ReadyToSend (rendezvous)   context, tag: the user's
+  clear_to_send,   // ClearToSend: the receiver asks for the data as `data` messages
+  data,            // piece of streamed data     tag: the receiver's operation; context, signature: offset
+  finished,        // Finished: the receiver has the data, or failed
+  active,          // payload                    context: the communicator's; tag: handler
+  credit,          // nothing                    tag: bytes of eager window given back
+  put_data,        // piece of an emulated put   context: region slot; tag: offset
+  put_end,         // PutEnd: asks for put_ack
+  put_ack,         // Finished
+  get_request,     // GetRequest (emulated get), answered by `data`, or by `finished` when it fails
+  atomic_request,  // AtomicRequest
+  atomic_reply,    // AtomicReply
+  notify,          // nothing                    tag: slot << 16 | id
+  abort,           // AbortMessage, then words   context: the communicator's
 };
 inline constexpr std::size_t message_kind_count = 15;
 

@@ -36,9 +36,16 @@ class Raised {
 };
 
 // A message of a protocol whose payload the transport has not read yet. Not in the list: nobody chooses it.
-const Protocol control_protocol{"control", Operation::Kind::control, false, false, "", nullptr, nullptr, nullptr,
+const Protocol control_protocol{"control",
+                                Operation::Kind::control,
+                                false,
+                                false,
+                                "",
+                                nullptr,
+                                nullptr,
+                                nullptr,
                                 [](Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
-                                  if (status != ErrorCode::ok) return worker.send_failed(*operation.peer, status, detail);
+                                  if (status != ErrorCode::ok) return worker.send_failed(operation, status, detail);
                                   --operation.in_flight;
                                   worker.complete(operation);
                                 }};
@@ -58,14 +65,15 @@ Worker::Worker(Services& services, PeerDirectory& directory, const JobInfo& job,
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
   wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (epoll_fd_ < 0 || wake_fd_ < 0)
-    throw Error(ErrorCode::no_memory, fmt::format("cannot make an event descriptor: {}; see `ulimit -n`", std::strerror(errno)));
+    throw Error(ErrorCode::no_memory,
+                fmt::format("cannot make an event descriptor: {}; see `ulimit -n`", std::strerror(errno)));
   watch_fd(epoll_fd_, wake_fd_);
   for (const auto& transport : transports_)
     if (transport->event_fd() >= 0) watch_fd(epoll_fd_, transport->event_fd());
 }
 
 Worker::~Worker() {
-  peers_.clear();   // endpoints before their transports
+  peers_.clear();  // endpoints before their transports
   transports_.clear();
   ::close(epoll_fd_);
   ::close(wake_fd_);
@@ -100,7 +108,8 @@ void Worker::open(Peer& peer) {
     for (const auto& transport : transports_) {
       const PeerInfo info{peer.rank, &card, card.address_of(transport->name())};
       const Reach reach = transport->reaches(info);
-      services_.log.debug("to {}: {} {}: {}", name_of(peer.rank), transport->name(), reach.ok ? "reaches it" : "does not", reach.reason);
+      services_.log.debug("to {}: {} {}: {}", name_of(peer.rank), transport->name(),
+                          reach.ok ? "reaches it" : "does not", reach.reason);
       if (reach.ok) {
         peer.transport = transport.get();
         peer.endpoint = transport->open_endpoint(info);
@@ -120,13 +129,14 @@ void Worker::open(Peer& peer) {
 }
 
 void Worker::on_connected(Peer& peer) {
-  if (peer.state != Peer::State::connecting) return;   // it was lost meanwhile
+  if (peer.state != Peer::State::connecting) return;  // it was lost meanwhile
   peer.capabilities = peer.endpoint->capabilities();
   const Route route{peer.capabilities, options_.eager_limit->value};
   peer.protocols = ProtocolTable(route);
   peer.eager_max = 0;
   for (const ProtocolTable::Range& range : peer.protocols.ranges())
-    if (range.kind == Operation::Kind::send && range.protocol != nullptr && range.protocol->windowed) peer.eager_max = range.upto;
+    if (range.kind == Operation::Kind::send && range.protocol != nullptr && range.protocol->windowed)
+      peer.eager_max = range.upto;
   peer.inline_max = peer.capabilities.max_inline;
   peer.piece = peer.capabilities.max_message - sizeof(WireHeader);
   peer.credit = options_.eager_window->value;
@@ -164,7 +174,7 @@ bool Worker::try_submit(Peer& peer, WorkRequest& request) {
 
 bool Worker::submit(Peer& peer, WorkRequest& request) {
   if (try_submit(peer, request)) return true;
-  if (peer.state == Peer::State::lost) return false;   // its operations have failed with it
+  if (peer.state == Peer::State::lost) return false;  // its operations have failed with it
   peer.pending.push_back(request);
   if (!peer.blocked) {
     peer.blocked = true;
@@ -178,8 +188,9 @@ void Worker::send_control(Peer& peer, const WireHeader& header, std::span<const 
   WorkRequest request;
   request.header = header;
   request.signalled = false;
-  request.local = {const_cast<std::byte*>(payload.data()), payload.size()};   // only read by a send
-  if (payload.size() <= peer.inline_max && try_submit(peer, request)) [[likely]] return;
+  request.local = {const_cast<std::byte*>(payload.data()), payload.size()};  // only read by a send
+  if (payload.size() <= peer.inline_max && try_submit(peer, request)) [[likely]]
+    return;
   if (!payload.empty()) {
     Operation& operation = new_operation(Operation::Kind::control, nullptr);
     operation.abandoned = true;
@@ -211,7 +222,8 @@ void Worker::drain(Peer& peer) {
 
 void Worker::grant_credit(Peer& peer, std::size_t bytes) {
   peer.owed += bytes;
-  if (peer.owed < options_.eager_window->value / 4 || peer.state == Peer::State::lost) [[likely]] return;
+  if (peer.owed < options_.eager_window->value / 4 || peer.state == Peer::State::lost) [[likely]]
+    return;
   WireHeader grant = header(peer, MessageKind::credit);
   grant.tag = static_cast<std::int64_t>(peer.owed);
   peer.owed = 0;
@@ -221,7 +233,7 @@ void Worker::grant_credit(Peer& peer, std::size_t bytes) {
 // --- progress --------------------------------------------------------------------------------------------------
 
 std::size_t Worker::progress() {
-  if (in_progress_) return 0;   // called from a handler or callback
+  if (in_progress_) return 0;  // called from a handler or callback
   const Raised raised(in_progress_);
   std::size_t events = 0;
   for (const auto& transport : transports_) {
@@ -229,8 +241,8 @@ std::size_t Worker::progress() {
     events += count;
     for (std::size_t i = 0; i < count; ++i) dispatch(completions_[i]);
   }
-  if (!blocked_.empty() || !streams_.empty() || !deferred_.empty() || !mismatches_.empty() || !waiting_active_.empty() ||
-      notified_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (!blocked_.empty() || !streams_.empty() || !deferred_.empty() || !mismatches_.empty() ||
+      !waiting_active_.empty() || notified_.load(std::memory_order_relaxed)) [[unlikely]]
     slow_progress();
   last_progress_ms_.store(services_.clock.now_ms(), std::memory_order_relaxed);
   if (events > 0) wake_waiters();
@@ -259,7 +271,8 @@ void Worker::slow_progress() {
       failures.swap(notifications_);
     }
     for (const auto& [rank_in_job, reason] : failures)
-      on_lost(rank_in_job, ErrorCode::peer_failed, reason, LossSeenBy::others);
+      on_lost(rank_in_job, ErrorCode::peer_failed, fmt::format("{}: {}", name_of(rank_in_job), reason),
+              LossSeenBy::others);
     if (report_requested_.exchange(false)) services_.log.write(LogLevel::error, describe_all());
   }
 }
@@ -272,7 +285,8 @@ void Worker::dispatch(const Completion& completion) {
       Operation* operation = pool_.find(completion.cookie);
       if (operation != nullptr && !operation->done()) return on_done(*operation, completion.status, completion.detail);
       // Nobody waits for it, but a message that was not sent is missed by the peer.
-      if (completion.status != ErrorCode::ok) send_failed(peer(completion.peer), completion.status, completion.detail);
+      if (completion.status != ErrorCode::ok)
+        connection_failed(peer(completion.peer), completion.status, completion.detail);
       return;
     }
     case Completion::Kind::connected: return on_connected(peer(completion.peer));
@@ -283,7 +297,8 @@ void Worker::dispatch(const Completion& completion) {
 
 void Worker::on_message(const Completion& completion) {
   Peer& from = peer(completion.peer);
-  if (from.state == Peer::State::ready) [[likely]] return handle_message(from, completion.payload);
+  if (from.state == Peer::State::ready) [[likely]]
+    return handle_message(from, completion.payload);
   // After a loss nothing more is done with the peer. Before the connection we could not answer.
   if (from.state == Peer::State::connecting)
     from.early.emplace_back(completion.payload.begin(), completion.payload.end());
@@ -299,11 +314,14 @@ void Worker::handle_early(Peer& from) {
 
 void Worker::handle_message(Peer& from, std::span<const std::byte> payload) {
   const auto header = read_wire<WireHeader>(payload);
-  if (!header) [[unlikely]] return protocol_error(from, "a message without a header");
+  if (!header) [[unlikely]]
+    return protocol_error(from, "a message without a header");
   if (header->version != wire_version) [[unlikely]]
-    return protocol_error(from, fmt::format("wire version {} there, {} here: use one version of Godwit", header->version, wire_version));
+    return protocol_error(
+        from, fmt::format("wire version {} there, {} here: use one version of Godwit", header->version, wire_version));
   if (header->sequence != from.expected_sequence) [[unlikely]]
-    return protocol_error(from, fmt::format("message {} came where {} was due: messages were lost", header->sequence, from.expected_sequence));
+    return protocol_error(from, fmt::format("message {} came where {} was due: messages were lost", header->sequence,
+                                            from.expected_sequence));
   ++from.expected_sequence;
   const MessageHandler handler = handler_of(header->kind);
   if (handler == nullptr) [[unlikely]]

@@ -46,11 +46,11 @@ struct Continuation {
 struct SendArguments {
   Group* group = nullptr;
   std::span<const std::byte> data;
-  Rank to = 0;                      // in the group
+  Rank to = 0;  // in the group
   Tag tag = 0;
   bool synchronous = false;
-  bool collective = false;          // on the group's collective context
-  std::uint32_t signature = 0;      // collective: signature_of(call)
+  bool collective = false;      // on the group's collective context
+  std::uint32_t signature = 0;  // collective: signature_of(call)
   Continuation then;
 };
 
@@ -66,12 +66,12 @@ struct RecvArguments {
 
 /// A peer's region, decoded from its RemoteKey once and kept with the window.
 struct RemoteRegion {
-  Rank owner = 0;                   // in the job
-  std::uint16_t slot = 0;           // in the owner's region table
+  Rank owner = 0;          // in the job
+  std::uint16_t slot = 0;  // in the owner's region table
   std::uint64_t base = 0;
   std::uint64_t size = 0;
-  std::vector<std::pair<std::string, PackedKey>> keys;   // transport name -> key
-  bool imported = false;            // `handle` has been asked for
+  std::vector<std::pair<std::string, PackedKey>> keys;  // transport name -> key
+  bool imported = false;                                // `handle` has been asked for
   std::optional<std::uint64_t> handle;
 };
 
@@ -195,8 +195,9 @@ class Worker {
   void handle_abort(Peer& from, std::uint32_t context, const AbortMessage& message, std::string_view words);
   /// The peer broke the protocol: no more is done with it.
   void protocol_error(Peer& peer, std::string_view words);
-  /// A message could not be sent: its successors would not be understood, so no more is done with the peer.
-  void send_failed(Peer& peer, ErrorCode status, std::string_view detail);
+  /// A message of the operation could not be sent: its successors would not be understood, so no more is done with
+  /// the peer.
+  void send_failed(Operation& operation, ErrorCode status, std::string_view detail);
   Group* find_group(std::uint32_t context) noexcept;
   Matcher& matcher() noexcept { return matcher_; }
   Rank rank() const noexcept { return job_.rank; }
@@ -205,7 +206,8 @@ class Worker {
   Services& services() noexcept { return services_; }
   PeerDirectory& directory() noexcept { return directory_; }
 
-  // --- words (worker_report.cpp) ---------------------------------------------------------------------------------------
+  // --- words (worker_report.cpp)
+  // ---------------------------------------------------------------------------------------
   /// "rank 3 (node1, pid 4711)"
   std::string name_of(Rank rank_in_job);
   std::string lost_words(const Peer& peer);
@@ -252,6 +254,7 @@ class Worker {
   // worker_failure.cpp
   void on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail, LossSeenBy seen_by);
   void fail_operations(Peer& peer, LossSeenBy seen_by);
+  void connection_failed(Peer& to, ErrorCode status, std::string_view detail);
   void drop_pending(Peer& lost);
   const Peer* failed_member(const Group& group) const noexcept;
   void break_group(Group& group, ErrorCode code, const std::string& reason);
@@ -266,6 +269,9 @@ class Worker {
   void start_waiting_active();
   void keep_early(std::uint32_t context, std::uint16_t id, Peer& source, Unexpected& message);
   void drop_early(const Group& group) noexcept;
+  // worker_report.cpp
+  std::string describe_collective(const Operation& operation);
+  std::string since_words(const Operation& operation) const;
   // worker_wait.cpp
   void wake_waiters() noexcept;
   bool pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, const Words& what, Lock& held);
@@ -283,20 +289,20 @@ class Worker {
   OperationPool pool_;
   ActiveList active_;
   OperationQueue streams_;
-  OperationQueue deferred_;                               // failed while being posted
+  OperationQueue deferred_;  // failed while being posted
   Matcher matcher_;
   RegionTable regions_;
-  std::vector<std::unique_ptr<Peer>> peers_;              // by rank in the job; empty = never used
-  std::vector<Peer*> blocked_;                            // peers with queued work requests
-  std::unordered_map<std::uint32_t, std::unique_ptr<Group>> groups_;   // by even context
-  std::vector<std::unique_ptr<Group>> retired_groups_;    // removed while operations refer to them
+  std::vector<std::unique_ptr<Peer>> peers_;                          // by rank in the job; empty = never used
+  std::vector<Peer*> blocked_;                                        // peers with queued work requests
+  std::unordered_map<std::uint32_t, std::unique_ptr<Group>> groups_;  // by even context
+  std::vector<std::unique_ptr<Group>> retired_groups_;                // removed while operations refer to them
   std::unordered_map<std::uint32_t, EarlyAbort> early_aborts_;
   std::unordered_map<std::uint32_t, std::vector<Unexpected*>> early_active_;  // no group or handler yet
-  std::deque<Unexpected*> waiting_active_;                // announced, wait for memory
-  std::size_t incoming_active_ = 0;                       // bytes allocated for active messages on their way in
-  std::vector<ActiveMessageHandler> retired_handlers_;    // removed while a handler runs
-  std::vector<Mismatch> mismatches_;                      // wait for the other side's words
-  int died_ = 0;                                          // peers that are lost without a good-bye
+  std::deque<Unexpected*> waiting_active_;                                    // announced, wait for memory
+  std::size_t incoming_active_ = 0;                     // bytes allocated for active messages on their way in
+  std::vector<ActiveMessageHandler> retired_handlers_;  // removed while a handler runs
+  std::vector<Mismatch> mismatches_;                    // wait for the other side's words
+  int died_ = 0;                                        // peers that are lost without a good-bye
   std::uint32_t next_context_ = 2;
   std::array<Completion, 16> completions_;
   bool in_progress_ = false;
@@ -305,15 +311,15 @@ class Worker {
 
   std::recursive_mutex mutex_;
   std::condition_variable_any handed_over_;
-  bool leader_ = false;                                   // multiple: somebody runs the progress loop
-  bool sleeping_ = false;                                 // that somebody sleeps without the lock
+  bool leader_ = false;    // multiple: somebody runs the progress loop
+  bool sleeping_ = false;  // that somebody sleeps without the lock
   std::size_t followers_ = 0;
-  std::thread::id owner_;                                 // single
+  std::thread::id owner_;  // single
   std::thread::id handler_thread_;
 
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
-  std::mutex notify_mutex_;                               // guards notifications_
+  std::mutex notify_mutex_;  // guards notifications_
   std::vector<std::pair<Rank, std::string>> notifications_;
   std::atomic<bool> notified_{false};
   std::atomic<bool> report_requested_{false};

@@ -23,7 +23,8 @@ void Worker::deliver_active(std::uint32_t context, std::uint16_t id, Peer& sourc
   try {
     handler->second(ActiveMessage{group->to_group(source.rank), payload});
   } catch (const std::exception& error) {
-    abort_group(*group, ErrorCode::aborted, fmt::format("the handler of active message {} threw: {}", id, error.what()));
+    abort_group(*group, ErrorCode::aborted,
+                fmt::format("the handler of active message {} threw: {}", id, error.what()));
   }
   in_handler_ = outer;
   if (!outer) retired_handlers_.clear();
@@ -78,7 +79,8 @@ void Worker::receive_active(Peer& source, const WireHeader& header, const ReadyT
 
 // As much at a time as a sender may have in eager messages, or a single longer one.
 void Worker::begin_active(Peer& source, std::uint32_t context, Tag id, const ReadyToSend& announcement) {
-  if (incoming_active_ > 0 && announcement.size > options_.eager_window->value - std::min(incoming_active_, options_.eager_window->value)) {
+  if (incoming_active_ > 0 &&
+      announcement.size > options_.eager_window->value - std::min(incoming_active_, options_.eager_window->value)) {
     Unexpected& message = matcher_.acquire();
     message.context = context;
     message.tag = id;
@@ -105,7 +107,7 @@ void Worker::begin_active(Peer& source, std::uint32_t context, Tag id, const Rea
 
 void Worker::start_waiting_active() {
   std::deque<Unexpected*> messages;
-  messages.swap(waiting_active_);   // those that still do not fit come back, in their order
+  messages.swap(waiting_active_);  // those that still do not fit come back, in their order
   for (Unexpected* message : messages) {
     if (message->peer->state != Peer::State::lost)
       begin_active(*message->peer, message->context, message->tag, message->announcement);

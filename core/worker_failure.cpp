@@ -35,9 +35,9 @@ void Worker::on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail
   lost.lost_reason = std::string(detail);
   if (status != ErrorCode::ok) ++died_;
   drop_pending(lost);
-  handle_early(lost);   // it had sent them before
+  handle_early(lost);  // it had sent them before
   for (Mismatch& mismatch : mismatches_)
-    if (mismatch.source == rank_in_job) mismatch.deadline_ms = 0;   // it will not answer
+    if (mismatch.source == rank_in_job) mismatch.deadline_ms = 0;  // it will not answer
   fail_operations(lost, seen_by);
   lost.rma_outstanding = lost.emulated_outstanding = 0;
 }
@@ -57,9 +57,14 @@ void Worker::protocol_error(Peer& from, std::string_view words) {
   on_lost(from.rank, ErrorCode::transport, reason, LossSeenBy::others);
 }
 
-void Worker::send_failed(Peer& to, ErrorCode status, std::string_view detail) {
+void Worker::send_failed(Operation& operation, ErrorCode status, std::string_view detail) {
+  if (operation.in_flight > 0) --operation.in_flight;  // else it asked for no completion
+  connection_failed(*operation.peer, status, detail);
+}
+
+void Worker::connection_failed(Peer& to, ErrorCode status, std::string_view detail) {
   if (to.state == Peer::State::lost) return fail_operations(to, LossSeenBy::others);
-  const std::string reason = fmt::format("a message to {} could not be sent, so the connection is given up: {}",
+  const std::string reason = fmt::format("what was posted to {} failed, so the connection is given up: {}",
                                          name_of(to.rank), detail.empty() ? to_string(status) : detail);
   services_.log.error("{}", reason);
   on_lost(to.rank, status, reason, LossSeenBy::others);
@@ -109,11 +114,11 @@ void Worker::watch_sources() {
     if (operation.source != any_source)
       sources.push_back(operation.source);
     else if (operation.group->size() <= most_members)
-      for (Rank member = 0; member < operation.group->size(); ++member) sources.push_back(operation.group->to_world(member));
+      for (Rank member = 0; member < operation.group->size(); ++member)
+        sources.push_back(operation.group->to_world(member));
   }
   for (const Rank source : sources)
-    if (Peer& watched = peer(source); watched.state == Peer::State::lost)
-      fail_operations(watched, LossSeenBy::others);
+    if (Peer& watched = peer(source); watched.state == Peer::State::lost) fail_operations(watched, LossSeenBy::others);
 }
 
 // --- aborted groups --------------------------------------------------------------------------------------------
@@ -189,7 +194,8 @@ void Worker::expire_mismatches() {
 void Worker::end_mismatch(Group& group, Rank other, std::uint64_t sequence, std::string_view other_call) {
   const std::string reason = fmt::format(
       "collective #{} of communicator {} does not fit: {}; {}. All ranks must make the same calls in the same order; "
-      "this communicator is unusable now", sequence, group.context / 2, own_call(group, sequence), other_call);
+      "this communicator is unusable now",
+      sequence, group.context / 2, own_call(group, sequence), other_call);
   services_.log.error("{}", reason);
   announce_verdict(group, other, ErrorCode::mismatch, reason);
   break_group(group, ErrorCode::mismatch, reason);
@@ -206,14 +212,15 @@ void Worker::handle_abort(Peer& from, std::uint32_t context, const AbortMessage&
   if (group->broken) return;
   if (message.stage != AbortStage::verdict) {
     if (message.stage == AbortStage::question)
-      send_abort(*group, from.rank, {.code = ErrorCode::mismatch, .stage = AbortStage::answer, .sequence = message.sequence},
+      send_abort(*group, from.rank,
+                 {.code = ErrorCode::mismatch, .stage = AbortStage::answer, .sequence = message.sequence},
                  own_call(*group, message.sequence));
     return end_mismatch(*group, from.rank, message.sequence, words);
   }
   const ErrorCode code = error_from_wire(message.code);
-  const std::string reason = code == ErrorCode::mismatch
-                                 ? std::string(words)
-                                 : fmt::format("{} aborted communicator {}: {}", name_of(from.rank), context / 2, words);
+  const std::string reason = code == ErrorCode::mismatch ? std::string(words)
+                                                         : fmt::format("{} aborted communicator {}: {}",
+                                                                       name_of(from.rank), context / 2, words);
   services_.log.error("{}", reason);
   break_group(*group, code, reason);
 }
@@ -221,8 +228,7 @@ void Worker::handle_abort(Peer& from, std::uint32_t context, const AbortMessage&
 void on_abort(Worker& worker, Peer& peer, const WireHeader& header, std::span<const std::byte> payload) {
   const auto message = read_wire<AbortMessage>(payload);
   if (!message) return worker.protocol_error(peer, "abort is too short");
-  worker.handle_abort(peer, header.context, *message,
-                      {reinterpret_cast<const char*>(payload.data()), payload.size()});
+  worker.handle_abort(peer, header.context, *message, {reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
 
 }  // namespace godwit::core

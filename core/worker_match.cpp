@@ -30,7 +30,7 @@ Operation* Worker::probe_matched(Group& group, Rank from, Tag tag) {
 
 void Worker::receive_matched(Operation& operation, std::span<std::byte> data) {
   Unexpected& message = *std::exchange(operation.matched, nullptr);
-  if (operation.done()) {   // its communicator has been aborted
+  if (operation.done()) {  // its communicator has been aborted
     grant_credit(*message.peer, message.charged);
     if (message.kind == MessageKind::ready_to_send) refuse(*message.peer, message.announcement, operation.status);
     return matcher_.recycle(message);

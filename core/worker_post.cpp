@@ -130,7 +130,7 @@ Operation* Worker::post_send(const SendArguments& arguments) {
     request.header.context = group.context + (arguments.collective ? 1U : 0U);
     request.header.signature = arguments.signature;
     request.header.tag = arguments.tag;
-    request.local = {const_cast<std::byte*>(arguments.data.data()), size};   // only read by a send
+    request.local = {const_cast<std::byte*>(arguments.data.data()), size};  // only read by a send
     if (try_submit(to, request)) {
       to.credit -= eager_charge(size);
       return nullptr;

@@ -14,7 +14,7 @@ std::string Worker::name_of(Rank rank_in_job) {
     const Card& card = directory_.card(rank_in_job);
     return fmt::format("rank {} ({}, pid {})", rank_in_job, card.host_name, card.pid);
   } catch (const Error&) {
-    return fmt::format("rank {}", rank_in_job);   // the launcher does not know any more who it was
+    return fmt::format("rank {}", rank_in_job);  // the launcher does not know any more who it was
   }
 }
 
@@ -25,12 +25,32 @@ std::string Worker::lost_words(const Peer& peer) {
 }
 
 std::string Worker::truncation_words(const Operation& receive) {
-  return fmt::format("message of {} bytes from rank {} with tag {} does not fit into the receive buffer of {} bytes: its "
-                     "first {} bytes are there, the rest is lost",
-                     receive.info.size, receive.info.source, receive.info.tag, receive.size, receive.size);
+  return fmt::format(
+      "message of {} bytes from rank {} with tag {} does not fit into the receive buffer of {} bytes: its "
+      "first {} bytes are there, the rest is lost",
+      receive.info.size, receive.info.source, receive.info.tag, receive.size, receive.size);
+}
+
+std::string Worker::describe_collective(const Operation& operation) {
+  const auto sequence = static_cast<std::uint64_t>(operation.tag);
+  const CollectiveRecord* call = operation.group->find_collective(sequence);
+  std::string text = fmt::format("collective #{}, {}, communicator {}, {}", sequence,
+                                 call != nullptr ? core::describe(call->call) : "made long ago",
+                                 operation.group->context / 2, since_words(operation));
+  std::string separator = ", waits for ";
+  for (const Operation& step : active_) {
+    if (step.group != operation.group || step.tag != operation.tag || (step.context & 1U) == 0) continue;
+    if (step.kind != Operation::Kind::send && step.kind != Operation::Kind::recv) continue;
+    const bool receives = step.kind == Operation::Kind::recv;
+    text += fmt::format("{}{} {}", separator, receives ? "data from" : "the receiver",
+                        name_of(receives ? step.source : step.peer->rank));
+    separator = ", ";
+  }
+  return text;
 }
 
 std::string Worker::describe(const Operation& operation) {
+  if (operation.kind == Operation::Kind::collective) return describe_collective(operation);
   std::string text(to_string(operation.kind));
   if (operation.kind == Operation::Kind::recv && operation.state == Operation::State::posted) {
     text += operation.source == any_source ? " from any rank" : " from " + name_of(operation.source);
@@ -57,8 +77,11 @@ std::string Worker::describe(const Operation& operation) {
       break;
     case Operation::State::done: text += ", done"; break;
   }
-  if (operation.kind == Operation::Kind::collective && !operation.detail.empty()) text += ": " + operation.detail;
-  return text + fmt::format(", since {:.1f} s", 1e-3 * static_cast<double>(services_.clock.now_ms() - operation.since_ms));
+  return text + ", " + since_words(operation);
+}
+
+std::string Worker::since_words(const Operation& operation) const {
+  return fmt::format("since {:.1f} s", 1e-3 * static_cast<double>(services_.clock.now_ms() - operation.since_ms));
 }
 
 std::string Worker::describe_all() {
@@ -70,7 +93,8 @@ std::string Worker::describe_all() {
   }
   for (const auto& known : peers_)
     if (known && !known->pending.empty())
-      lines += fmt::format("\n  {} messages queued for {}: its queue is full or it is not connected", known->pending.size(), name_of(known->rank));
+      lines += fmt::format("\n  {} messages queued for {}: its queue is full or it is not connected",
+                           known->pending.size(), name_of(known->rank));
   matcher_.for_each_unexpected([&](const Unexpected& message) {
     lines += fmt::format("\n  unexpected message from {}, communicator {}, {}, {} bytes", name_of(message.source),
                          message.context / 2, tag_words(message.tag), message.size);

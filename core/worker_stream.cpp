@@ -10,7 +10,7 @@ namespace {
 constexpr int pieces_per_pass = 8;
 // Posted and not completed, of one stream.
 constexpr std::uint8_t pieces_in_flight = 32;
-}
+}  // namespace
 
 void Worker::add_stream(Operation& operation) {
   streams_.push_back(operation);
@@ -32,7 +32,8 @@ void Worker::pump_streams() {
 bool Worker::pump_stream(Operation& operation) {
   Peer& to = *operation.peer;
   const bool put = operation.kind == Operation::Kind::put;
-  for (int i = 0; i < pieces_per_pass && operation.posted < operation.size && operation.in_flight < pieces_in_flight; ++i) {
+  for (int i = 0; i < pieces_per_pass && operation.posted < operation.size && operation.in_flight < pieces_in_flight;
+       ++i) {
     const std::size_t bytes = std::min(operation.size - operation.posted, to.piece);
     WorkRequest request;
     request.header = header(to, put ? MessageKind::put_data : MessageKind::data);

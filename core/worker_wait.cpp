@@ -45,7 +45,8 @@ void Worker::wait(Operation& operation) {
 void Worker::wait_until(const std::function<bool()>& ready, const Words& what) {
   Lock held = lock();
   if (in_handler_ && handler_thread_ == std::this_thread::get_id())
-    throw Error(ErrorCode::invalid_argument, "an active message handler must not wait: let it start operations and return");
+    throw Error(ErrorCode::invalid_argument,
+                "an active message handler must not wait: let it start operations and return");
   WaitLadder ladder(wait_policy_);
   const std::int64_t since_ms = services_.clock.now_ms();
   std::int64_t warned_ms = since_ms;
@@ -115,7 +116,7 @@ void Worker::sleep(Lock& held) {
     if (mode_ == ThreadMode::multiple) held.lock();
     sleeping_ = false;
     std::uint64_t count = 0;
-    [[maybe_unused]] const auto drained = ::read(wake_fd_, &count, sizeof count);   // empty when it was not us
+    [[maybe_unused]] const auto drained = ::read(wake_fd_, &count, sizeof count);  // empty when it was not us
   }
   for (std::size_t i = 0; i < armed; ++i) transports_[i]->disarm();
 }
@@ -126,12 +127,22 @@ Status Worker::flush(Rank target) {
   Peer* const to = find_peer(target);
   if (to == nullptr) return {};
   wait_until([&] { return to->rma_outstanding == 0 && to->waiting.empty(); },
-             [&] { return fmt::format("flush: {} puts and atomics to {} are not visible there yet", to->rma_outstanding, name_of(target)); });
+             [&] {
+               return fmt::format("flush: {} puts and atomics to {} are not visible there yet", to->rma_outstanding,
+                                  name_of(target));
+             });
   Lock held = lock();
   if (to->state == Peer::State::ready && to->capabilities.put_done == PutDone::local) {
     Operation& operation = new_operation(Operation::Kind::flush, nullptr);
     static const Protocol flush_protocol{
-        "flush", Operation::Kind::flush, false, false, "", nullptr, nullptr, nullptr,
+        "flush",
+        Operation::Kind::flush,
+        false,
+        false,
+        "",
+        nullptr,
+        nullptr,
+        nullptr,
         [](Worker& worker, Operation& done, ErrorCode status, std::string_view detail) {
           --done.in_flight;
           worker.complete(done, status, std::string(detail));

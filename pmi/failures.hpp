@@ -13,7 +13,8 @@ namespace godwit::pmi {
 /// runs under the lock, so that none runs after stop() has returned: it must not call the bootstrap.
 class FailureReports {
  public:
-  /// Also delivers what was reported before, from within this call.
+  /// Also delivers what was reported before, from within this call. An empty handler removes the one before, and
+  /// when this returns that one does not run any more.
   void set_handler(core::Bootstrap::FailureHandler handler) {
     const std::lock_guard lock(mutex_);
     handler_ = std::move(handler);

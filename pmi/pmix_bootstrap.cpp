@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <thread>
 
 namespace godwit::pmi {
@@ -88,6 +89,7 @@ struct PmixBootstrap::Impl {
   std::mutex mutex;              // guards what follows
   std::shared_ptr<Reply> fence;  // while exchange() waits
   std::optional<Death> death;    // the first
+  std::condition_variable death_seen;
 };
 
 PmixBootstrap::Impl::Impl(const Variables& variables, const BootstrapSettings& settings, core::Log& log_)
@@ -132,21 +134,23 @@ void PmixBootstrap::Impl::on_death(Rank rank, const std::string& reason) {
     const std::lock_guard lock(mutex);
     if (!death) death = Death{rank, reason};
     if (fence) fence->finish(PMIX_ERR_PROC_ABORTED);
+    death_seen.notify_all();
   }
   failures.report(rank, reason);
 }
 
 void PmixBootstrap::Impl::exchange_failed(pmix_status_t status) {
-  const auto first_death = [this] {
-    const std::lock_guard lock(mutex);
+  // A server that knows of a death may say so only a moment after it has let the fence fail.
+  const auto first_death = [this](std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex);
+    death_seen.wait_for(lock, patience, [this] { return death.has_value(); });
     return death;
   };
-  auto known = first_death();
+  auto known = first_death(std::chrono::milliseconds(status == PMIX_ERR_TIMEOUT ? 0 : 500));
   std::vector<Rank> missing;
   if (!known) {
-    // A server says that somebody is missing, but not who; its events, if it sends any, may come a moment later.
     missing = local_ranks_without(me, card_key, Clock::now() + std::chrono::seconds(2));
-    known = first_death();
+    known = first_death({});
     // By now others may have given up for the same reason as this rank.
     if (known && std::find(missing.begin(), missing.end(), known->rank) == missing.end()) known.reset();
   }

@@ -14,8 +14,9 @@ namespace runtime {
 
 void check_rank(const core::Group& group, Rank rank, const char* call, bool wildcard) {
   if ((rank >= 0 && rank < group.size()) || (wildcard && rank == any_source)) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: there is no rank {} in this communicator, it has ranks 0..{}", call, rank, group.size() - 1));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("{}: there is no rank {} in this communicator, it has ranks 0..{}", call, rank, group.size() - 1));
 }
 
 void check_tag(Tag tag, const char* call, bool wildcard) {
@@ -25,7 +26,8 @@ void check_tag(Tag tag, const char* call, bool wildcard) {
 
 void check_buffer(const void* data, std::size_t bytes, const char* call) {
   if (data == nullptr && bytes > 0)
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}: the buffer is null, but {} bytes are to be moved", call, bytes));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: the buffer is null, but {} bytes are to be moved", call, bytes));
   if (bytes > static_cast<std::size_t>(PTRDIFF_MAX))
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}: a length of {} bytes is impossible; was a negative number converted?", call, bytes));
@@ -50,7 +52,8 @@ CommunicatorState::~CommunicatorState() {
   worker.remove_group(group);
 }
 
-void check_length(Collective collective, std::string_view which, std::size_t have, std::size_t ranks, std::size_t per_rank) {
+void check_length(Collective collective, std::string_view which, std::size_t have, std::size_t ranks,
+                  std::size_t per_rank) {
   if (have >= ranks * per_rank) return;
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{}: the {} buffer holds {} elements, but {} ranks x {} elements are to be moved",
@@ -64,7 +67,9 @@ using detail::CommunicatorState;
 namespace {
 
 CommunicatorState& state_of(const std::shared_ptr<CommunicatorState>& state) {
-  if (!state) throw Error(ErrorCode::invalid_argument, "this communicator is empty: split() left this rank out, or it was never made");
+  if (!state)
+    throw Error(ErrorCode::invalid_argument,
+                "this communicator is empty: split() left this rank out, or it was never made");
   return *state;
 }
 
@@ -82,7 +87,8 @@ void check_recv(const core::Group& group, const void* data, std::size_t bytes, R
   runtime::check_usable(group);
 }
 
-core::Operation* start_send(CommunicatorState& self, const void* data, std::size_t bytes, Rank to, Tag tag, bool synchronous) {
+core::Operation* start_send(CommunicatorState& self, const void* data, std::size_t bytes, Rank to, Tag tag,
+                            bool synchronous) {
   const auto held = self.worker.lock();
   core::SendArguments arguments;
   arguments.group = &self.group;
@@ -113,7 +119,8 @@ int Communicator::size() const { return state_of(state_).group.size(); }
 void Communicator::send_bytes(const void* data, std::size_t bytes, Rank to, Tag tag) {
   CommunicatorState& self = state_of(state_);
   check_send(self.group, data, bytes, to, tag, "send");
-  if (core::Operation* operation = start_send(self, data, bytes, to, tag, false)) Request(&self.worker, operation).wait();
+  if (core::Operation* operation = start_send(self, data, bytes, to, tag, false))
+    Request(&self.worker, operation).wait();
 }
 
 Request Communicator::isend_bytes(const void* data, std::size_t bytes, Rank to, Tag tag) {
@@ -170,7 +177,8 @@ auto wait_for_message(CommunicatorState& self, Rank from, Tag tag, Probe probe) 
         if (found) return true;
         runtime::check_usable(self.group);
         if (from != any_source)
-          if (const core::Peer& source = self.worker.peer(self.group.to_world(from)); source.state == core::Peer::State::lost)
+          if (const core::Peer& source = self.worker.peer(self.group.to_world(from));
+              source.state == core::Peer::State::lost)
             throw Error(ErrorCode::peer_failed, fmt::format("probe: {}", self.worker.lost_words(source)));
         return false;
       },
@@ -189,7 +197,9 @@ MatchedMessage Communicator::mprobe(Rank from, Tag tag) {
 }
 
 MatchedMessage::MatchedMessage(MatchedMessage&& other) noexcept
-    : worker_(std::exchange(other.worker_, nullptr)), operation_(std::exchange(other.operation_, nullptr)), info_(other.info_) {}
+    : worker_(std::exchange(other.worker_, nullptr)),
+      operation_(std::exchange(other.operation_, nullptr)),
+      info_(other.info_) {}
 
 MatchedMessage& MatchedMessage::operator=(MatchedMessage&& other) noexcept {
   std::swap(worker_, other.worker_);
@@ -225,7 +235,8 @@ Request Communicator::message_bytes(const void* data, std::size_t bytes, Rank to
   CommunicatorState& self = state_of(state_);
   check_send(self.group, data, bytes, to, 0, "message");
   const auto held = self.worker.lock();
-  return runtime::request_for(self.worker, self.worker.post_active(self.group, {static_cast<const std::byte*>(data), bytes}, to, id));
+  return runtime::request_for(
+      self.worker, self.worker.post_active(self.group, {static_cast<const std::byte*>(data), bytes}, to, id));
 }
 
 // --- collectives -----------------------------------------------------------------------------------------------

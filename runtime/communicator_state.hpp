@@ -21,7 +21,7 @@ struct CommunicatorState {
   CommunicatorState& operator=(const CommunicatorState&) = delete;
 
   ContextState& context;
-  const std::shared_ptr<ContextState> keep;   // empty for the world, which the context owns
+  const std::shared_ptr<ContextState> keep;  // empty for the world, which the context owns
   core::Worker& worker;
   core::Group& group;
   std::unique_ptr<collectives::CollectiveContext> collectives;
@@ -40,7 +40,7 @@ struct RegionState {
 
 struct WindowState {
   std::unique_ptr<RegionState> region;
-  std::vector<core::RemoteRegion> targets;   // by rank in the communicator
+  std::vector<core::RemoteRegion> targets;  // by rank in the communicator
 };
 
 }  // namespace godwit::detail

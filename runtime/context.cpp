@@ -54,13 +54,14 @@ std::unique_ptr<core::OptionSet> make_options() {
   return options;
 }
 
-std::shared_ptr<detail::ContextState> make_context(std::unique_ptr<core::Bootstrap> bootstrap, const ContextOptions& wishes) {
+std::shared_ptr<detail::ContextState> make_context(std::unique_ptr<core::Bootstrap> bootstrap,
+                                                   const ContextOptions& wishes) {
   auto options = make_options();
   auto notes = options->load(core::OptionSet::environment(), wishes.set);
   const auto& core_options = options->get<core::CoreOptions>();
   auto log = std::make_unique<core::Log>(core_options.log_level(), *core_options.debug_file);
-  return std::make_shared<detail::ContextState>(std::move(options), std::move(notes), std::move(bootstrap), std::move(log),
-                                                wishes.threads);
+  return std::make_shared<detail::ContextState>(std::move(options), std::move(notes), std::move(bootstrap),
+                                                std::move(log), wishes.threads);
 }
 
 }  // namespace runtime
@@ -68,7 +69,8 @@ std::shared_ptr<detail::ContextState> make_context(std::unique_ptr<core::Bootstr
 namespace detail {
 
 ContextState::ContextState(std::unique_ptr<core::OptionSet> loaded, std::vector<core::OptionNote> notes,
-                           std::unique_ptr<core::Bootstrap> joined, std::unique_ptr<core::Log> opened_log, ThreadMode mode)
+                           std::unique_ptr<core::Bootstrap> joined, std::unique_ptr<core::Log> opened_log,
+                           ThreadMode mode)
     : options(std::move(loaded)),
       log(std::move(opened_log)),
       services{*options, *log, clock, service},
@@ -80,7 +82,8 @@ ContextState::ContextState(std::unique_ptr<core::OptionSet> loaded, std::vector<
   core::Card card = core::Card::of_this_process(*options->get<core::CoreOptions>().host_id);
   log->set_rank(job.rank, card.host_name);
   if (job.rank == 0)
-    for (const core::OptionNote& note : notes) log->write(note.warning ? core::LogLevel::warn : core::LogLevel::info, note.text);
+    for (const core::OptionNote& note : notes)
+      log->write(note.warning ? core::LogLevel::warn : core::LogLevel::info, note.text);
 
   auto transports = runtime::open_transports(services, job.rank, job.id);
   for (const auto& transport : transports) {
@@ -125,8 +128,8 @@ Context::Context(ContextOptions wishes) {
   const auto& core_options = options->get<core::CoreOptions>();
   auto log = std::make_unique<core::Log>(core_options.log_level(), *core_options.debug_file);
   auto bootstrap = pmi::select_bootstrap(*options, *log);
-  state_ = std::make_shared<detail::ContextState>(std::move(options), std::move(notes), std::move(bootstrap), std::move(log),
-                                                  wishes.threads);
+  state_ = std::make_shared<detail::ContextState>(std::move(options), std::move(notes), std::move(bootstrap),
+                                                  std::move(log), wishes.threads);
 }
 
 Context& Context::operator=(Context&& other) noexcept {
@@ -159,8 +162,8 @@ std::string Context::banner() const {
     hosts = static_cast<int>(std::unique(boots.begin(), boots.end()) - boots.begin());
   }
   const std::string_view full = version();
-  return fmt::format("godwit {}: {} {} on {} {} via {}", full.substr(0, full.rfind('.')), job.size, job.size == 1 ? "rank" : "ranks",
-                     hosts, hosts == 1 ? "host" : "hosts", job.via);
+  return fmt::format("godwit {}: {} {} on {} {} via {}", full.substr(0, full.rfind('.')), job.size,
+                     job.size == 1 ? "rank" : "ranks", hosts, hosts == 1 ? "host" : "hosts", job.via);
 }
 
 void Context::progress() {

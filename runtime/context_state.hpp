@@ -36,7 +36,7 @@ struct ContextState {
   runtime::Directory directory;
   std::unique_ptr<core::Worker> worker;
   std::unique_ptr<CommunicatorState> world;
-  std::map<std::vector<Rank>, std::uint32_t> group_creations;   // from_ranks() calls so far, by list
+  std::map<std::vector<Rank>, std::uint32_t> group_creations;  // from_ranks() calls so far, by list
   std::shared_ptr<void> clock_ticker;
   std::shared_ptr<void> signal_watch;
   bool left = false;
@@ -49,7 +49,8 @@ namespace godwit::runtime {
 /// All option groups of the build, with aliases; not loaded.
 std::unique_ptr<core::OptionSet> make_options();
 /// A context on a bootstrap that is ready (ranks as threads).
-std::shared_ptr<detail::ContextState> make_context(std::unique_ptr<core::Bootstrap> bootstrap, const ContextOptions& wishes);
+std::shared_ptr<detail::ContextState> make_context(std::unique_ptr<core::Bootstrap> bootstrap,
+                                                   const ContextOptions& wishes);
 /// Prints the state of all pending operations when the signal of GODWIT_STATE_SIGNAL comes. The token ends it.
 std::shared_ptr<void> watch_state_signal(detail::ContextState& context);
 

@@ -24,11 +24,12 @@ std::shared_ptr<ContextState> keep_alive(const std::shared_ptr<CommunicatorState
   return std::shared_ptr<ContextState>(parent, &parent->context);
 }
 
-std::shared_ptr<CommunicatorState> make_child(const std::shared_ptr<CommunicatorState>& parent, std::uint32_t context, Rank rank,
-                                              std::vector<Rank> world) {
+std::shared_ptr<CommunicatorState> make_child(const std::shared_ptr<CommunicatorState>& parent, std::uint32_t context,
+                                              Rank rank, std::vector<Rank> world) {
   if (context >= first_temporary_context)
     throw Error(ErrorCode::no_memory, "a billion communicators have been made: the context numbers are used up");
-  return std::make_shared<CommunicatorState>(parent->context, keep_alive(parent), core::make_group(context, rank, std::move(world)));
+  return std::make_shared<CommunicatorState>(parent->context, keep_alive(parent),
+                                             core::make_group(context, rank, std::move(world)));
 }
 
 std::uint32_t agreed_context(Communicator& among, const core::Worker& worker) {
@@ -81,7 +82,8 @@ Communicator Communicator::from_ranks(std::span<const Rank> ranks) {
   }
   if (own == any_source)
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("from_ranks: rank {} called it, but is not in its list: only the listed ranks call it", group.rank));
+                fmt::format("from_ranks: rank {} called it, but is not in its list: only the listed ranks call it",
+                            group.rank));
 
   // The members agree over a passing group of their own, so that others need not take part, nor be alive. Its
   // context comes from the list and from how often it was used, which all of them know.
@@ -89,8 +91,10 @@ Communicator Communicator::from_ranks(std::span<const Rank> ranks) {
   std::vector<Rank> named = world;
   named.push_back(static_cast<Rank>(turn));
   const std::uint64_t hash = core::hash64({reinterpret_cast<const char*>(named.data()), named.size() * sizeof(Rank)});
-  const std::uint32_t temporary = first_temporary_context | (static_cast<std::uint32_t>(hash ^ (hash >> 32)) & 0x7ffffffeU);
-  Communicator passing(std::make_shared<CommunicatorState>(state_->context, keep_alive(state_), core::make_group(temporary, own, world)));
+  const std::uint32_t temporary =
+      first_temporary_context | (static_cast<std::uint32_t>(hash ^ (hash >> 32)) & 0x7ffffffeU);
+  Communicator passing(std::make_shared<CommunicatorState>(state_->context, keep_alive(state_),
+                                                           core::make_group(temporary, own, world)));
   const std::uint32_t context = agreed_context(passing, state_->worker);
   return Communicator(make_child(state_, context, own, std::move(world)));
 }

@@ -38,23 +38,26 @@ core::Peer& connected_peer(const Communicator& communicator, Rank rank) {
 
 std::string compiled_in() {
   std::string names;
-  for (const TransportEntry& entry : transport_list()) names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
-  return fmt::format("transports  {}\nbootstraps  PMIx {}, torchrun's environment (TCP store), single process\n"
-                     "compiler    GCC {}, C++20{}\nlibraries   Boost {}, fmt {}\n",
-                     names, GODWIT_PMIX_VERSION, __VERSION__,
+  for (const TransportEntry& entry : transport_list())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  return fmt::format(
+      "transports  {}\nbootstraps  PMIx {}, torchrun's environment (TCP store), single process\n"
+      "compiler    GCC {}, C++20{}\nlibraries   Boost {}.{}, fmt {}.{}\n",
+      names, GODWIT_PMIX_VERSION, __VERSION__,
 #ifdef NDEBUG
-                     "",
+      "",
 #else
-                     ", assertions on",
+      ", assertions on",
 #endif
-                     BOOST_LIB_VERSION, FMT_VERSION);
+      BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, FMT_VERSION / 10000, FMT_VERSION / 100 % 100);
 }
 
 std::vector<TransportReport> transports(const Context& context) {
   std::vector<TransportReport> reports;
   const auto used = context.state()->worker->transports();
   for (const TransportEntry& entry : transport_list()) {
-    const bool opened = std::any_of(used.begin(), used.end(), [&](const auto& transport) { return transport->name() == entry.name; });
+    const bool opened =
+        std::any_of(used.begin(), used.end(), [&](const auto& transport) { return transport->name() == entry.name; });
     std::string reason(entry.about);
     if (!opened) {
       reason = entry.unavailable_reason();
@@ -75,7 +78,9 @@ std::string protocol_table(const Communicator& communicator, Rank peer) {
   return fmt::format("{}\n{}", known.endpoint->describe(), core::protocol_table_text(known.protocols, route));
 }
 
-std::string collective_table(const Communicator& communicator) { return communicator.state()->collectives->selection_table(); }
+std::string collective_table(const Communicator& communicator) {
+  return communicator.state()->collectives->selection_table();
+}
 
 std::string option_table() { return core::options_text(*make_options()); }
 std::string options_markdown() { return core::options_markdown(*make_options()); }

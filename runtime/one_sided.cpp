@@ -31,8 +31,8 @@ namespace {
 void check_range(const core::RemoteRegion& target, std::uint64_t offset, std::uint64_t bytes, const char* call) {
   if (offset <= target.size && bytes <= target.size - offset) return;
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: bytes {}..{} are outside the region of rank {}, which has {} bytes", call, offset, offset + bytes,
-                          target.owner, target.size));
+              fmt::format("{}: bytes {}..{} are outside the region of rank {}, which has {} bytes", call, offset,
+                          offset + bytes, target.owner, target.size));
 }
 
 void wait_for_notify(detail::RegionState& region, std::uint16_t id, std::uint64_t count) {
@@ -47,7 +47,8 @@ void wait_for_notify(detail::RegionState& region, std::uint16_t id, std::uint64_
       [&] {
         const auto& counters = region.entry->counters;
         return fmt::format("notification {} of a region of {} bytes, communicator {}: {} of {} have come", id,
-                           region.entry->memory.size(), group.context / 2, id < counters.size() ? counters[id] : 0, count);
+                           region.entry->memory.size(), group.context / 2, id < counters.size() ? counters[id] : 0,
+                           count);
       });
 }
 
@@ -60,12 +61,13 @@ bool test_for_notify(detail::RegionState& region, std::uint16_t id, std::uint64_
 
 void check_word(const core::RemoteRegion& target, std::size_t width, std::size_t displacement, const char* call) {
   if (width != 4 && width != 8)
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}: a word of {} bytes; atomics are 4 or 8 bytes wide", call, width));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: a word of {} bytes; atomics are 4 or 8 bytes wide", call, width));
   check_range(target, displacement, width, call);
   if ((target.base + displacement) % width != 0)
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: the word at byte {} of the window of rank {} is not aligned to its {} bytes", call, displacement,
-                            target.owner, width));
+                fmt::format("{}: the word at byte {} of the window of rank {} is not aligned to its {} bytes", call,
+                            displacement, target.owner, width));
 }
 
 void throw_unless_ok(const Status& status) {
@@ -86,13 +88,15 @@ std::span<std::byte> Region::bytes() const { return state_->entry->memory; }
 void Region::wait_notify(std::uint16_t id, std::uint64_t count) { wait_for_notify(*state_, id, count); }
 bool Region::test_notify(std::uint16_t id, std::uint64_t count) { return test_for_notify(*state_, id, count); }
 
-Request Communicator::put_bytes(const void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset, PutOptions options) {
+Request Communicator::put_bytes(const void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset,
+                                PutOptions options) {
   core::RemoteRegion target = core::decode_key(key);
   runtime::check_buffer(data, bytes, "put");
   check_range(target, offset, bytes, "put");
   core::Worker& worker = state_->worker;
   const auto held = worker.lock();
-  return runtime::request_for(worker, worker.post_put(target, {static_cast<const std::byte*>(data), bytes}, offset, options.notify));
+  return runtime::request_for(
+      worker, worker.post_put(target, {static_cast<const std::byte*>(data), bytes}, offset, options.notify));
 }
 
 Request Communicator::get_bytes(void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset) {
@@ -119,7 +123,8 @@ ByteWindow Communicator::window_bytes(void* data, std::size_t bytes) {
 namespace {
 
 detail::WindowState& open(const std::shared_ptr<detail::WindowState>& window) {
-  if (!window) throw Error(ErrorCode::invalid_argument, "this window is empty: it was never made, or it has been freed");
+  if (!window)
+    throw Error(ErrorCode::invalid_argument, "this window is empty: it was never made, or it has been freed");
   return *window;
 }
 
@@ -137,15 +142,16 @@ core::Worker& worker_of(const detail::WindowState& window) { return window.regio
 std::size_t ByteWindow::size(Rank to) const { return target_of(open(state_), to, "window size").size; }
 std::span<std::byte> ByteWindow::local() const { return open(state_).region->entry->memory; }
 
-Request ByteWindow::put_bytes(const void* data, std::size_t bytes, Rank to, std::size_t displacement, PutOptions options) {
+Request ByteWindow::put_bytes(const void* data, std::size_t bytes, Rank to, std::size_t displacement,
+                              PutOptions options) {
   detail::WindowState& self = open(state_);
   core::RemoteRegion& target = target_of(self, to, "put");
   runtime::check_buffer(data, bytes, "put");
   check_range(target, displacement, bytes, "put");
   core::Worker& worker = worker_of(self);
   const auto held = worker.lock();
-  return runtime::request_for(worker,
-                              worker.post_put(target, {static_cast<const std::byte*>(data), bytes}, displacement, options.notify));
+  return runtime::request_for(
+      worker, worker.post_put(target, {static_cast<const std::byte*>(data), bytes}, displacement, options.notify));
 }
 
 Request ByteWindow::get_bytes(void* data, std::size_t bytes, Rank from, std::size_t displacement) {
@@ -158,7 +164,8 @@ Request ByteWindow::get_bytes(void* data, std::size_t bytes, Rank from, std::siz
   return runtime::request_for(worker, worker.post_get(target, {static_cast<std::byte*>(data), bytes}, displacement));
 }
 
-Request ByteWindow::fetch_add_bytes(std::uint64_t operand, std::uint64_t* result, std::size_t width, Rank to, std::size_t displacement) {
+Request ByteWindow::fetch_add_bytes(std::uint64_t operand, std::uint64_t* result, std::size_t width, Rank to,
+                                    std::size_t displacement) {
   detail::WindowState& self = open(state_);
   core::RemoteRegion& target = target_of(self, to, "fetch_add");
   check_word(target, width, displacement, "fetch_add");
@@ -168,8 +175,8 @@ Request ByteWindow::fetch_add_bytes(std::uint64_t operand, std::uint64_t* result
                                                          static_cast<std::uint32_t>(width), operand, 0, result));
 }
 
-Request ByteWindow::compare_swap_bytes(std::uint64_t expected, std::uint64_t desired, std::uint64_t* result, std::size_t width, Rank to,
-                                       std::size_t displacement) {
+Request ByteWindow::compare_swap_bytes(std::uint64_t expected, std::uint64_t desired, std::uint64_t* result,
+                                       std::size_t width, Rank to, std::size_t displacement) {
   detail::WindowState& self = open(state_);
   core::RemoteRegion& target = target_of(self, to, "compare_swap");
   check_word(target, width, displacement, "compare_swap");
@@ -186,8 +193,12 @@ void ByteWindow::flush(Rank to) {
 
 void ByteWindow::flush_all() { throw_unless_ok(worker_of(open(state_)).flush_all()); }
 void ByteWindow::fence() { throw_unless_ok(worker_of(open(state_)).fence()); }
-void ByteWindow::wait_notify(std::uint16_t id, std::uint64_t count) { wait_for_notify(*open(state_).region, id, count); }
-bool ByteWindow::test_notify(std::uint16_t id, std::uint64_t count) { return test_for_notify(*open(state_).region, id, count); }
+void ByteWindow::wait_notify(std::uint16_t id, std::uint64_t count) {
+  wait_for_notify(*open(state_).region, id, count);
+}
+bool ByteWindow::test_notify(std::uint16_t id, std::uint64_t count) {
+  return test_for_notify(*open(state_).region, id, count);
+}
 
 void ByteWindow::free() {
   detail::WindowState& self = open(state_);

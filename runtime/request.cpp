@@ -27,7 +27,7 @@ void drop(core::Worker& worker, core::Operation& operation) noexcept {
   try {
     {
       const auto held = worker.lock();
-      worker.cancel(operation);   // false when it has matched: then it is waited for
+      worker.cancel(operation);  // false when it has matched: then it is waited for
     }
     worker.wait(operation);
     const auto held = worker.lock();
@@ -91,7 +91,7 @@ bool Request::cancel() {
     const auto held = worker_->lock();
     if (!worker_->cancel(*operation_)) return false;
   }
-  (void)finish();   // `cancelled`, which the caller asked for
+  (void)finish();  // `cancelled`, which the caller asked for
   return true;
 }
 

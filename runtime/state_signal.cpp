@@ -32,7 +32,7 @@ class StateSignal : public std::enable_shared_from_this<StateSignal> {
 
   void end() {
     ended_ = true;
-    boost::system::error_code ignored;   // nothing is lost when there was nothing to cancel
+    boost::system::error_code ignored;  // nothing is lost when there was nothing to cancel
     signals_.clear(ignored);
     signals_.cancel(ignored);
     timer_.cancel(ignored);
@@ -43,10 +43,13 @@ class StateSignal : public std::enable_shared_from_this<StateSignal> {
     timer_.expires_after(patience);
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
       if (error || self->ended_ || !self->context_.worker->report_pending()) return;
-      const double since = 1e-3 * static_cast<double>(self->context_.clock.now_ms() - self->context_.worker->last_progress_ms());
-      self->context_.log->write(core::LogLevel::error,
-                                fmt::format("is not in a Godwit call; its last progress was {:.1f} s ago. It reports when it "
-                                            "comes by", since));
+      const double since =
+          1e-3 * static_cast<double>(self->context_.clock.now_ms() - self->context_.worker->last_progress_ms());
+      self->context_.log->write(
+          core::LogLevel::error,
+          fmt::format("is not in a Godwit call; its last progress was {:.1f} s ago. It reports when it "
+                      "comes by",
+                      since));
     });
   }
 
@@ -64,7 +67,7 @@ std::shared_ptr<void> watch_state_signal(detail::ContextState& context) {
   const int number = name == "usr2" ? SIGUSR2 : SIGUSR1;
   struct sigaction current {};
   ::sigaction(number, nullptr, &current);
-  static std::atomic<int> ours{0};   // signals whose handler asio has installed for an earlier context
+  static std::atomic<int> ours{0};  // signals whose handler asio has installed for an earlier context
   const int bit = 1 << number;
   if (current.sa_handler != SIG_DFL && (ours.load() & bit) == 0) {
     context.log->info("the program handles signal {} itself: it does not print the state of operations", number);
@@ -73,7 +76,8 @@ std::shared_ptr<void> watch_state_signal(detail::ContextState& context) {
   ours |= bit;
   auto watch = std::make_shared<StateSignal>(context, number);
   context.service.call([watch] { watch->listen(); });
-  return std::shared_ptr<void>(nullptr, [watch, service = &context.service](void*) { service->call([watch] { watch->end(); }); });
+  return std::shared_ptr<void>(
+      nullptr, [watch, service = &context.service](void*) { service->call([watch] { watch->end(); }); });
 }
 
 }  // namespace godwit::runtime

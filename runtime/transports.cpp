@@ -19,14 +19,16 @@ std::unique_ptr<core::Transport> make_self(core::Services& services, Rank rank, 
 
 constexpr TransportEntry entries[] = {
     {"self", "a rank to itself: copies within the process", [] { return std::string(); }, make_self},
-    {"shm", "shared memory and cross-memory attach, within a host", shm::shm_unavailable_reason, shm::make_shm_transport},
+    {"shm", "shared memory and cross-memory attach, within a host", shm::shm_unavailable_reason,
+     shm::make_shm_transport},
 };
 
 }  // namespace
 
 std::span<const TransportEntry> transport_list() noexcept { return entries; }
 
-std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& services, Rank rank, std::string_view job_id) {
+std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& services, Rank rank,
+                                                              std::string_view job_id) {
   const auto& wish = services.options.get<core::CoreOptions>().transports;
   std::vector<std::string> known;
   for (const TransportEntry& entry : entries) known.emplace_back(entry.name);
@@ -34,8 +36,8 @@ std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& se
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const auto near = core::nearest(name, known);
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: there is no transport `{}` in this build, only {}{}", wish.origin(), name, fmt::join(known, ", "),
-                            near ? fmt::format(" (did you mean {}?)", *near) : ""));
+                fmt::format("{}: there is no transport `{}` in this build, only {}{}", wish.origin(), name,
+                            fmt::join(known, ", "), near ? fmt::format(" (did you mean {}?)", *near) : ""));
   }
   std::vector<std::unique_ptr<core::Transport>> opened;
   for (const TransportEntry& entry : entries) {
@@ -47,7 +49,9 @@ std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& se
     }
     const std::string reason = entry.unavailable_reason();
     if (!reason.empty()) {
-      if (named) throw Error(ErrorCode::not_supported, fmt::format("{} asks for {}, which cannot be used here: {}", wish.origin(), entry.name, reason));
+      if (named)
+        throw Error(ErrorCode::not_supported,
+                    fmt::format("{} asks for {}, which cannot be used here: {}", wish.origin(), entry.name, reason));
       services.log.info("transport {}: not used: {}", entry.name, reason);
       continue;
     }

@@ -24,6 +24,7 @@ struct TransportEntry {
 std::span<const TransportEntry> transport_list() noexcept;
 /// Opens those that GODWIT_TRANSPORTS allows and that work here. Throws Error(invalid_argument) for a name that
 /// does not exist; a transport that was asked for by name and does not work is an error, too.
-std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& services, Rank rank, std::string_view job_id);
+std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& services, Rank rank,
+                                                              std::string_view job_id);
 
 }  // namespace godwit::runtime

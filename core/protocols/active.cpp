@@ -31,15 +31,21 @@ void start(Worker& worker, Operation& operation) {
 }
 
 void on_done(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
-  if (status != ErrorCode::ok) return worker.send_failed(*operation.peer, status, detail);
+  if (status != ErrorCode::ok) return worker.send_failed(operation, status, detail);
   --operation.in_flight;
   worker.complete(operation);
 }
 
 }  // namespace
 
-const Protocol active_eager_protocol{"active/eager", Operation::Kind::active, false, true,
-                                     "copied through the transport, the handler reads it there", limit, cost, start,
+const Protocol active_eager_protocol{"active/eager",
+                                     Operation::Kind::active,
+                                     false,
+                                     true,
+                                     "copied through the transport, the handler reads it there",
+                                     limit,
+                                     cost,
+                                     start,
                                      on_done};
 
 void on_active(Worker& worker, Peer& peer, const WireHeader& header, std::span<const std::byte> payload) {

@@ -32,15 +32,16 @@ void start(Worker& worker, Operation& operation) {
 }
 
 void on_done(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
-  if (status != ErrorCode::ok) return worker.send_failed(*operation.peer, status, detail);
+  if (status != ErrorCode::ok) return worker.send_failed(operation, status, detail);
   --operation.in_flight;
   worker.complete(operation);
 }
 
 }  // namespace
 
-const Protocol eager_protocol{"eager", Operation::Kind::send, false, true,
-                              "copied through the transport, one message", limit, cost, start, on_done};
+const Protocol eager_protocol{
+    "eager", Operation::Kind::send, false, true, "copied through the transport, one message", limit, cost, start,
+    on_done};
 
 void deliver_eager(Worker& worker, Operation& receive, const Unexpected& message) {
   const std::size_t bytes = std::min(message.data.size(), receive.size);

@@ -13,18 +13,26 @@ namespace godwit::core {
 
 std::span<const Protocol* const> all_protocols() noexcept {
   static constexpr std::array<const Protocol*, 11> list = {
-      &eager_protocol,      &rendezvous_protocol, &active_eager_protocol, &active_rendezvous_protocol,
-      &put_direct_protocol, &put_emulated_protocol, &get_direct_protocol, &get_emulated_protocol,
-      &fetch_add_direct_protocol, &compare_swap_direct_protocol, &atomic_emulated_protocol,
+      &eager_protocol,
+      &rendezvous_protocol,
+      &active_eager_protocol,
+      &active_rendezvous_protocol,
+      &put_direct_protocol,
+      &put_emulated_protocol,
+      &get_direct_protocol,
+      &get_emulated_protocol,
+      &fetch_add_direct_protocol,
+      &compare_swap_direct_protocol,
+      &atomic_emulated_protocol,
   };
   return list;
 }
 
 MessageHandler handler_of(MessageKind kind) noexcept {
   static constexpr std::array<MessageHandler, message_kind_count> table = {
-      on_eager,   on_ready_to_send, on_clear_to_send, on_data,           on_finished,
-      on_active,  on_credit,        on_put_data,      on_put_end,        on_put_ack,
-      on_get_request, on_atomic_request, on_atomic_reply, on_notify,     on_abort,
+      on_eager,       on_ready_to_send,  on_clear_to_send, on_data,    on_finished,
+      on_active,      on_credit,         on_put_data,      on_put_end, on_put_ack,
+      on_get_request, on_atomic_request, on_atomic_reply,  on_notify,  on_abort,
   };
   const auto index = static_cast<std::size_t>(kind);
   return index < table.size() ? table[index] : nullptr;
@@ -46,7 +54,8 @@ const Protocol* cheapest(const Route& route, Operation::Kind kind, std::size_t s
     if (!limit || size > *limit) continue;
     const double cost = protocol->cost(route, size);
     // Whatever it costs: what needs no help from the target's CPU.
-    const bool better = best != nullptr && protocol->needs_handle != best->needs_handle ? protocol->needs_handle : cost < best_cost;
+    const bool better =
+        best != nullptr && protocol->needs_handle != best->needs_handle ? protocol->needs_handle : cost < best_cost;
     if (best == nullptr || better) {
       best = protocol;
       best_cost = cost;
@@ -98,7 +107,7 @@ const Protocol* ProtocolTable::choose(Operation::Kind kind, std::size_t size, bo
 }
 
 std::string protocol_table_text(const ProtocolTable& table, const Route& route) {
-  std::string text = fmt::format("{:<13} {:<10} {:>22}  {:<18} {:>12}  {}\n", "operation", "memory", "size", "protocol",
+  std::string text = fmt::format("{:<15} {:<10} {:>22}  {:<18} {:>12}  {}\n", "operation", "memory", "size", "protocol",
                                  "expected", "how");
   const ProtocolTable::Range* previous = nullptr;
   for (const ProtocolTable::Range& range : table.ranges()) {
@@ -109,8 +118,10 @@ std::string protocol_table_text(const ProtocolTable& table, const Route& route) 
     const bool rma = range.kind != Operation::Kind::send && range.kind != Operation::Kind::active;
     // Without a key the row of two-sided operations would only repeat itself.
     if (!rma && !range.handle) continue;
-    text += fmt::format("{:<13} {:<10} {:>22}  {:<18} {:>9.2f} us  {}\n", to_string(range.kind),
-                        !rma ? "any" : range.handle ? "reachable" : "other",
+    text += fmt::format("{:<15} {:<10} {:>22}  {:<18} {:>9.2f} us  {}\n", to_string(range.kind),
+                        !rma           ? "any"
+                        : range.handle ? "reachable"
+                                       : "other",
                         fmt::format("{}..{}", format_size(from), range.upto == no_limit ? "" : format_size(range.upto)),
                         range.protocol->name, 1e6 * range.protocol->cost(route, from), range.protocol->about);
   }

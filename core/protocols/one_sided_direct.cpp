@@ -80,14 +80,35 @@ void on_atomic_done(Worker& worker, Operation& operation, ErrorCode status, std:
 
 }  // namespace
 
-const Protocol put_direct_protocol{"put/direct", Operation::Kind::put, true, false, "written by the origin into the target's memory",
-                                   rma_limit, rma_cost, start_put, on_put_done};
-const Protocol get_direct_protocol{"get/direct", Operation::Kind::get, true, false, "read by the origin from the target's memory",
-                                   rma_limit, rma_cost, start_get, on_get_done};
-const Protocol fetch_add_direct_protocol{"fetch_add/direct", Operation::Kind::fetch_add, true, false, "64-bit atomic of the transport",
-                                         atomic_limit, atomic_cost, start_atomic, on_atomic_done};
-const Protocol compare_swap_direct_protocol{"compare_swap/direct", Operation::Kind::compare_swap, true, false,
-                                            "64-bit atomic of the transport", atomic_limit, atomic_cost, start_atomic,
+const Protocol put_direct_protocol{"put/direct",
+                                   Operation::Kind::put,
+                                   true,
+                                   false,
+                                   "written by the origin into the target's memory",
+                                   rma_limit,
+                                   rma_cost,
+                                   start_put,
+                                   on_put_done};
+const Protocol get_direct_protocol{
+    "get/direct", Operation::Kind::get, true, false, "read by the origin from the target's memory", rma_limit, rma_cost,
+    start_get,    on_get_done};
+const Protocol fetch_add_direct_protocol{"fetch_add/direct",
+                                         Operation::Kind::fetch_add,
+                                         true,
+                                         false,
+                                         "64-bit atomic of the transport",
+                                         atomic_limit,
+                                         atomic_cost,
+                                         start_atomic,
+                                         on_atomic_done};
+const Protocol compare_swap_direct_protocol{"compare_swap/direct",
+                                            Operation::Kind::compare_swap,
+                                            true,
+                                            false,
+                                            "64-bit atomic of the transport",
+                                            atomic_limit,
+                                            atomic_cost,
+                                            start_atomic,
                                             on_atomic_done};
 
 void on_notify(Worker& worker, Peer&, const WireHeader& header, std::span<const std::byte>) {

@@ -40,7 +40,7 @@ void start_put(Worker& worker, Operation& operation) {
 
 // The last piece has left: ask for the answer that says that all is visible.
 void on_put_piece(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
-  if (status != ErrorCode::ok) return worker.send_failed(*operation.peer, status, detail);
+  if (status != ErrorCode::ok) return worker.send_failed(operation, status, detail);
   --operation.in_flight;
 }
 
@@ -52,20 +52,26 @@ void start_get(Worker& worker, Operation& operation) {
 
 void start_atomic(Worker& worker, Operation& operation) {
   begin(operation);
-  const AtomicRequest wish{operation.id, operation.offset, operation.operand, operation.compare, operation.width,
+  const AtomicRequest wish{operation.id,
+                           operation.offset,
+                           operation.operand,
+                           operation.compare,
+                           operation.width,
                            operation.slot,
-                           static_cast<std::uint8_t>(operation.kind == Operation::Kind::compare_swap ? 1 : 0), 0};
+                           static_cast<std::uint8_t>(operation.kind == Operation::Kind::compare_swap ? 1 : 0),
+                           0};
   worker.send_control(*operation.peer, worker.header(*operation.peer, MessageKind::atomic_request), wire_bytes(wish));
 }
 
 // The requests are control messages; only the target of a get posts pieces.
 void on_piece(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
-  if (status != ErrorCode::ok) return worker.send_failed(*operation.peer, status, detail);
+  if (status != ErrorCode::ok) return worker.send_failed(operation, status, detail);
   --operation.in_flight;
 }
 
 // The span of a region that a request names; empty optional if there is no such region or it is too short.
-std::optional<std::span<std::byte>> locate(Worker& worker, std::uint16_t slot, std::uint64_t offset, std::uint64_t size) {
+std::optional<std::span<std::byte>> locate(Worker& worker, std::uint16_t slot, std::uint64_t offset,
+                                           std::uint64_t size) {
   const RegionEntry* entry = worker.regions().find(slot);
   if (entry == nullptr || offset > entry->memory.size() || size > entry->memory.size() - offset) return std::nullopt;
   return entry->memory.subspan(offset, size);
@@ -83,19 +89,38 @@ std::uint64_t apply(std::byte* address, const AtomicRequest& wish) noexcept {
 
 }  // namespace
 
-const Protocol put_emulated_protocol{"put/emulated", Operation::Kind::put, false, false, "sent in pieces, copied by the target",
-                                     any_limit, put_cost, start_put, on_put_piece};
-const Protocol get_emulated_protocol{"get/emulated", Operation::Kind::get, false, false, "asked for, streamed back by the target",
-                                     any_limit, get_cost, start_get, on_piece};
-const Protocol atomic_emulated_protocol{"atomic/emulated", Operation::Kind::fetch_add, false, false, "executed by the target",
-                                        any_limit, atomic_cost, start_atomic, on_piece};
+const Protocol put_emulated_protocol{
+    "put/emulated", Operation::Kind::put, false, false, "sent in pieces, copied by the target", any_limit, put_cost,
+    start_put,      on_put_piece};
+const Protocol get_emulated_protocol{"get/emulated",
+                                     Operation::Kind::get,
+                                     false,
+                                     false,
+                                     "asked for, streamed back by the target",
+                                     any_limit,
+                                     get_cost,
+                                     start_get,
+                                     on_piece};
+const Protocol atomic_emulated_protocol{"atomic/emulated",
+                                        Operation::Kind::fetch_add,
+                                        false,
+                                        false,
+                                        "executed by the target",
+                                        any_limit,
+                                        atomic_cost,
+                                        start_atomic,
+                                        on_piece};
 
 void finish_emulated_put(Worker& worker, Operation& operation) {
-  const PutEnd end_of_put{operation.id, operation.offset, operation.size, operation.slot,
+  const PutEnd end_of_put{operation.id,
+                          operation.offset,
+                          operation.size,
+                          operation.slot,
                           static_cast<std::uint16_t>(operation.notify.value_or(0)),
-                          static_cast<std::uint8_t>(operation.notify ? 1 : 0), {}};
+                          static_cast<std::uint8_t>(operation.notify ? 1 : 0),
+                          {}};
   Peer& peer = *operation.peer;
-  operation.state = Operation::State::posted;   // waits for put_ack
+  operation.state = Operation::State::posted;  // waits for put_ack
   worker.send_control(peer, worker.header(peer, MessageKind::put_end), wire_bytes(end_of_put));
 }
 
@@ -157,7 +182,8 @@ void on_atomic_request(Worker& worker, Peer& peer, const WireHeader&, std::span<
       reinterpret_cast<std::uintptr_t>(target->data()) % wish->width != 0)
     reply.status = ErrorCode::invalid_argument;
   else
-    reply.value = wish->width == 8 ? apply<std::uint64_t>(target->data(), *wish) : apply<std::uint32_t>(target->data(), *wish);
+    reply.value =
+        wish->width == 8 ? apply<std::uint64_t>(target->data(), *wish) : apply<std::uint32_t>(target->data(), *wish);
   worker.send_control(peer, worker.header(peer, MessageKind::atomic_reply), wire_bytes(reply));
 }
 

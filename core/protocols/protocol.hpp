@@ -19,7 +19,7 @@ struct Peer;
 /// What a protocol's choice may depend on.
 struct Route {
   const Capabilities& capabilities;
-  std::size_t eager_limit = 0;       // GODWIT_EAGER_LIMIT
+  std::size_t eager_limit = 0;  // GODWIT_EAGER_LIMIT
 };
 
 /// Size limit that means "any".
@@ -56,8 +56,8 @@ class ProtocolTable {
  public:
   struct Range {
     Operation::Kind kind;
-    bool handle;                 // with an imported key
-    std::size_t upto;            // inclusive
+    bool handle;       // with an imported key
+    std::size_t upto;  // inclusive
     const Protocol* protocol;
   };
 

@@ -25,7 +25,7 @@ void start_active(Worker& worker, Operation& operation) { announce(worker, opera
 
 // Pieces of a streamed answer have left.
 void on_done(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
-  if (status != ErrorCode::ok) return worker.send_failed(*operation.peer, status, detail);
+  if (status != ErrorCode::ok) return worker.send_failed(operation, status, detail);
   --operation.in_flight;
 }
 
@@ -49,12 +49,25 @@ const Protocol stream{"rendezvous/stream", Operation::Kind::recv, false, false, 
 
 }  // namespace
 
-const Protocol rendezvous_protocol{"rendezvous", Operation::Kind::send, false, false,
+const Protocol rendezvous_protocol{"rendezvous",
+                                   Operation::Kind::send,
+                                   false,
+                                   false,
                                    "announced, then fetched from the sender's memory in one copy where that is "
-                                   "reachable, else streamed", limit, cost, start_send, on_done};
-const Protocol active_rendezvous_protocol{"active/rendezvous", Operation::Kind::active, false, false,
-                                          "as rendezvous, into memory that the target allocates", limit, cost,
-                                          start_active, on_done};
+                                   "reachable, else streamed",
+                                   limit,
+                                   cost,
+                                   start_send,
+                                   on_done};
+const Protocol active_rendezvous_protocol{"active/rendezvous",
+                                          Operation::Kind::active,
+                                          false,
+                                          false,
+                                          "as rendezvous, into memory that the target allocates",
+                                          limit,
+                                          cost,
+                                          start_active,
+                                          on_done};
 
 void announce(Worker& worker, Operation& operation, bool active) {
   Peer& peer = *operation.peer;
@@ -108,8 +121,7 @@ void begin_receive(Worker& worker, Operation& receive, Peer& peer, const ReadyTo
   receive.size = std::min<std::size_t>(announcement.size, receive.size);
   receive.state = Operation::State::moving;
   receive.posted = receive.moved = 0;
-  if (peer.state == Peer::State::lost)
-    return worker.complete(receive, ErrorCode::peer_failed, worker.lost_words(peer));
+  if (peer.state == Peer::State::lost) return worker.complete(receive, ErrorCode::peer_failed, worker.lost_words(peer));
   if (receive.size == 0) {
     const Finished answer{announcement.operation, ErrorCode::ok};
     worker.send_control(peer, worker.header(peer, MessageKind::finished), wire_bytes(answer));
@@ -132,7 +144,8 @@ void finish_receive(Worker& worker, Operation& receive) {
                           {receive.buffer, receive.size}, 0);
     return worker.complete(receive);
   }
-  if (!receive.truncated) [[likely]] return worker.complete(receive);
+  if (!receive.truncated) [[likely]]
+    return worker.complete(receive);
   worker.complete(receive, ErrorCode::truncated, worker.truncation_words(receive));
 }
 
@@ -184,8 +197,8 @@ void on_data(Worker& worker, Peer& peer, const WireHeader& header, std::span<con
   if (!asked) return worker.protocol_error(peer, "data that nobody has asked for");
   const std::uint64_t offset = offset_of(header);
   if (offset != receive->moved || payload.size() > receive->size - offset)
-    return worker.protocol_error(peer, fmt::format("{} bytes of data for offset {}, {} of {} have come", payload.size(), offset,
-                                                   receive->moved, receive->size));
+    return worker.protocol_error(peer, fmt::format("{} bytes of data for offset {}, {} of {} have come", payload.size(),
+                                                   offset, receive->moved, receive->size));
   copy_bytes(receive->buffer + offset, payload);
   receive->moved += payload.size();
   if (receive->moved == receive->size) finish_receive(worker, *receive);
@@ -199,7 +212,8 @@ void on_finished(Worker& worker, Peer& peer, const WireHeader&, std::span<const 
   const bool get = operation->protocol == &get_emulated_protocol && operation->kind == Operation::Kind::get;
   if (!is_announced(*operation) && !get) return;
   if (answer->status == ErrorCode::ok && !get) return worker.complete(*operation);
-  worker.complete(*operation, error_from_wire(answer->status), worker.name_of(peer.rank) + " could not carry the operation out");
+  worker.complete(*operation, error_from_wire(answer->status),
+                  worker.name_of(peer.rank) + " could not carry the operation out");
 }
 
 }  // namespace godwit::core

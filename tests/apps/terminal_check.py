@@ -22,7 +22,7 @@ with subprocess.Popen(WORDS, env=environment(), stdin=subprocess.DEVNULL, stdout
 text = shown.decode()
 expect(process.returncode == 0, text)
 expect(f"{ERASE}64M: iteration " in text, f"no progress in {text!r}")
-expect("progress" not in text and text.count("64M: iteration") > 1, "progress is updated")
+expect(text.count("64M: iteration") > 1, "progress is updated")
 (line,) = [line for line in text.split("\n") if line.split(ERASE)[-1].strip().startswith("67108864")]
 expect(line.split(ERASE)[-1].rstrip("\r").endswith("N/A"), f"the result stands alone on its line: {line!r}")
 

@@ -52,6 +52,17 @@ bool same(T a, T b) {
   }
 }
 
+/// Each instruction set of the CPU, the best last.
+template <class F>
+void for_each_set(F&& test) {
+  for (const char* set : {"baseline", "avx2", "avx512"})
+    if (use_reduction_instructions(set)) {
+      EXPECT_STREQ(reduction_instructions(), set);
+      SCOPED_TRACE(set);
+      test();
+    }
+}
+
 template <class T>
 class Reductions : public testing::Test {
  protected:
@@ -102,53 +113,59 @@ TYPED_TEST_SUITE(Reductions, Types);
 constexpr ReduceOp every_op[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::avg};
 
 TYPED_TEST(Reductions, AgreeWithTheReferenceForAnyLengthAndAlignment) {
-  for (ReduceOp op : every_op)
-    for (std::size_t count : {0, 1, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 1023})
-      for (std::size_t offset : {0, 1, 2, 3, 8, 13}) {
-        const auto a = this->values(count, 1), b = this->values(count, 2);
-        typename TestFixture::Placed left(a, offset), right(b, (offset * 5) % 16), out(a, offset + 1);
-        reduce(this->type, op, left.data(), right.data(), out.data(), count);
-        for (std::size_t i = 0; i < count; ++i)
-          ASSERT_TRUE(same(out.at(i), reference(op, a[i], b[i])))
-              << to_string(op) << " element " << i << " of " << count;
-        EXPECT_TRUE(out.guards_intact() && left.guards_intact() && right.guards_intact());
-      }
+  for_each_set([&] {
+    for (ReduceOp op : every_op)
+      for (std::size_t count : {0, 1, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 1023})
+        for (std::size_t offset : {0, 1, 2, 3, 8, 13}) {
+          const auto a = this->values(count, 1), b = this->values(count, 2);
+          typename TestFixture::Placed left(a, offset), right(b, (offset * 5) % 16), out(a, offset + 1);
+          reduce(this->type, op, left.data(), right.data(), out.data(), count);
+          for (std::size_t i = 0; i < count; ++i)
+            ASSERT_TRUE(same(out.at(i), reference(op, a[i], b[i])))
+                << to_string(op) << " element " << i << " of " << count;
+          EXPECT_TRUE(out.guards_intact() && left.guards_intact() && right.guards_intact());
+        }
+  });
 }
 
 TYPED_TEST(Reductions, WorkInPlaceOnEitherSide) {
-  for (ReduceOp op : every_op) {
-    const std::size_t count = 257;
-    const auto a = this->values(count, 3), b = this->values(count, 4);
-    typename TestFixture::Placed left(a, 0), right(b, 0);
-    reduce(this->type, op, right.data(), left.data(), count);  // left = left op right
-    for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(same(left.at(i), reference(op, a[i], b[i])));
-    typename TestFixture::Placed again(a, 0);
-    reduce(this->type, op, again.data(), right.data(), right.data(), count);  // right = left op right
-    for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(same(right.at(i), reference(op, a[i], b[i])));
-  }
+  for_each_set([&] {
+    for (ReduceOp op : every_op) {
+      const std::size_t count = 257;
+      const auto a = this->values(count, 3), b = this->values(count, 4);
+      typename TestFixture::Placed left(a, 0), right(b, 0);
+      reduce(this->type, op, right.data(), left.data(), count);  // left = left op right
+      for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(same(left.at(i), reference(op, a[i], b[i])));
+      typename TestFixture::Placed again(a, 0);
+      reduce(this->type, op, again.data(), right.data(), right.data(), count);  // right = left op right
+      for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(same(right.at(i), reference(op, a[i], b[i])));
+    }
+  });
 }
 
 TYPED_TEST(Reductions, ScaleDivides) {
-  for (int ranks : {1, 2, 3, 7, 300})
-    for (std::size_t count : {0, 1, 17, 100}) {
-      const auto a = this->values(count, 5);
-      typename TestFixture::Placed data(a, 3);
-      scale(this->type, data.data(), count, ranks);
-      for (std::size_t i = 0; i < count; ++i) {
-        if constexpr (std::is_integral_v<TypeParam>) {
-          const bool negative = a[i] < TypeParam{};
-          const std::uint64_t magnitude =
-              negative ? 0 - static_cast<std::uint64_t>(a[i]) : static_cast<std::uint64_t>(a[i]);
-          const std::uint64_t quotient = magnitude / static_cast<std::uint64_t>(ranks);
-          ASSERT_EQ(data.at(i), static_cast<TypeParam>(negative ? 0 - quotient : quotient));
-        } else if constexpr (sizeof(TypeParam) == 2) {
-          ASSERT_TRUE(same(data.at(i), TypeParam(static_cast<float>(a[i]) / static_cast<float>(ranks))));
-        } else {
-          ASSERT_TRUE(same(data.at(i), a[i] / static_cast<TypeParam>(ranks)));
+  for_each_set([&] {
+    for (int ranks : {1, 2, 3, 7, 300})
+      for (std::size_t count : {0, 1, 17, 100}) {
+        const auto a = this->values(count, 5);
+        typename TestFixture::Placed data(a, 3);
+        scale(this->type, data.data(), count, ranks);
+        for (std::size_t i = 0; i < count; ++i) {
+          if constexpr (std::is_integral_v<TypeParam>) {
+            const bool negative = a[i] < TypeParam{};
+            const std::uint64_t magnitude =
+                negative ? 0 - static_cast<std::uint64_t>(a[i]) : static_cast<std::uint64_t>(a[i]);
+            const std::uint64_t quotient = magnitude / static_cast<std::uint64_t>(ranks);
+            ASSERT_EQ(data.at(i), static_cast<TypeParam>(negative ? 0 - quotient : quotient));
+          } else if constexpr (sizeof(TypeParam) == 2) {
+            ASSERT_TRUE(same(data.at(i), TypeParam(static_cast<float>(a[i]) / static_cast<float>(ranks))));
+          } else {
+            ASSERT_TRUE(same(data.at(i), a[i] / static_cast<TypeParam>(ranks)));
+          }
         }
+        EXPECT_TRUE(data.guards_intact());
       }
-      EXPECT_TRUE(data.guards_intact());
-    }
+  });
 }
 
 template <class T>
@@ -157,17 +174,19 @@ using Bytes = testing::Types<std::int8_t, std::uint8_t>;
 TYPED_TEST_SUITE(SmallTypes, Bytes);
 
 TYPED_TEST(SmallTypes, AllPairs) {
-  std::vector<TypeParam> a, b;
-  for (int x = 0; x < 256; ++x)
-    for (int y = 0; y < 256; ++y) {
-      a.push_back(static_cast<TypeParam>(x));
-      b.push_back(static_cast<TypeParam>(y));
+  for_each_set([&] {
+    std::vector<TypeParam> a, b;
+    for (int x = 0; x < 256; ++x)
+      for (int y = 0; y < 256; ++y) {
+        a.push_back(static_cast<TypeParam>(x));
+        b.push_back(static_cast<TypeParam>(y));
+      }
+    std::vector<TypeParam> out(a.size());
+    for (ReduceOp op : every_op) {
+      reduce(this->type, op, a.data(), b.data(), out.data(), a.size());
+      for (std::size_t i = 0; i < a.size(); ++i) ASSERT_EQ(out[i], reference(op, a[i], b[i]));
     }
-  std::vector<TypeParam> out(a.size());
-  for (ReduceOp op : every_op) {
-    reduce(this->type, op, a.data(), b.data(), out.data(), a.size());
-    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_EQ(out[i], reference(op, a[i], b[i]));
-  }
+  });
 }
 
 template <class T>
@@ -177,17 +196,19 @@ TYPED_TEST_SUITE(HalfTypes, Halves);
 
 // Each of the 65536 values with some of very different kinds.
 TYPED_TEST(HalfTypes, AllValuesWithSome) {
-  std::vector<TypeParam> a(65536), b(65536), out(65536);
-  for (std::size_t i = 0; i < a.size(); ++i) a[i].bits = static_cast<std::uint16_t>(i);
-  for (std::uint32_t other :
-       {0x0000U, 0x8000U, 0x0001U, 0x3c00U, 0xbc01U, 0x3f80U, 0x7bffU, 0x7c00U, 0x7f80U, 0xff80U, 0x7e01U}) {
-    for (TypeParam& value : b) value.bits = static_cast<std::uint16_t>(other);
-    for (ReduceOp op : every_op) {
-      reduce(this->type, op, a.data(), b.data(), out.data(), a.size());
-      for (std::size_t i = 0; i < a.size(); ++i)
-        ASSERT_TRUE(same(out[i], reference(op, a[i], b[i]))) << to_string(op) << " of " << i << " and " << other;
+  for_each_set([&] {
+    std::vector<TypeParam> a(65536), b(65536), out(65536);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i].bits = static_cast<std::uint16_t>(i);
+    for (std::uint32_t other :
+         {0x0000U, 0x8000U, 0x0001U, 0x3c00U, 0xbc01U, 0x3f80U, 0x7bffU, 0x7c00U, 0x7f80U, 0xff80U, 0x7e01U}) {
+      for (TypeParam& value : b) value.bits = static_cast<std::uint16_t>(other);
+      for (ReduceOp op : every_op) {
+        reduce(this->type, op, a.data(), b.data(), out.data(), a.size());
+        for (std::size_t i = 0; i < a.size(); ++i)
+          ASSERT_TRUE(same(out[i], reference(op, a[i], b[i]))) << to_string(op) << " of " << i << " and " << other;
+      }
     }
-  }
+  });
 }
 
 TEST(ReductionSemantics, MinAndMaxPropagateNaNFromEitherSide) {

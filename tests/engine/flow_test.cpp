@@ -118,23 +118,22 @@ class FlowOver : public ::testing::TestWithParam<Variant> {};
 TEST_P(FlowOver, AFullQueueAtAnyPost) {
   std::uint64_t posts = 1;
   for (std::uint64_t nth = 0; nth < posts; ++nth) {
-    for (const std::uint64_t times : {std::uint64_t{1}, std::uint64_t{5}}) {
-      SCOPED_TRACE("full at post " + std::to_string(nth) + ", " + std::to_string(times) + " times");
-      Cluster cluster({.fabric = GetParam().settings()});
-      cluster.connect_all();
-      const std::uint64_t before = cluster.fabric().posted();
-      cluster.fabric().refuse_posts(before + nth, times);
-      Scenario scenario(cluster);
-      scenario.post();
-      cluster.settle();
-      scenario.expect_success();
-      scenario.clear();
-      cluster.expect_clean();
-      posts = std::max(posts, cluster.fabric().posted() - before - times);
-      if (HasFailure()) return;
-    }
+    const std::uint64_t times = nth % 2 == 0 ? 1 : 4;
+    SCOPED_TRACE("full at post " + std::to_string(nth) + ", " + std::to_string(times) + " times");
+    Cluster cluster({.fabric = GetParam().settings()});
+    cluster.connect_all();
+    const std::uint64_t before = cluster.fabric().posted();
+    cluster.fabric().refuse_posts(before + nth, times);
+    Scenario scenario(cluster);
+    scenario.post();
+    cluster.settle();
+    scenario.expect_success();
+    scenario.clear();
+    cluster.expect_clean();
+    posts = std::max(posts, cluster.fabric().posted() - before - times);
+    if (HasFailure()) return;
   }
-  EXPECT_GT(posts, 25U);
+  EXPECT_GT(posts, 20U);
 }
 
 // Queues of a few entries only, all the time.

@@ -51,6 +51,7 @@ class Pending {
   std::string detail() const { return operation_ == nullptr ? "" : operation_->detail; }
   MessageInfo info() const { return operation_->info; }
   Operation* operation() const noexcept { return operation_; }
+  Rank rank() const noexcept { return worker_->rank(); }
   /// What a receive writes to (or a send reads): kept here so that it lives as long.
   Bytes& buffer() { return *buffer_; }
   Pending& owning(std::unique_ptr<Bytes> buffer) {

@@ -111,7 +111,8 @@ void Scenario::tracked_recv(std::string name, Rank at, Rank from, std::size_t ca
 }
 
 void Scenario::add(std::string name, Pending pending, Bytes expected) {
-  named_.push_back({std::move(name), std::move(pending), std::move(expected)});
+  const Rank rank = pending.rank();
+  named_.push_back({std::move(name), rank, std::move(pending), std::move(expected)});
 }
 
 void Scenario::post_two_sided() {
@@ -156,17 +157,12 @@ void Scenario::post() {
 
 // --- outcome -----------------------------------------------------------------------------------------------------
 
-bool Scenario::all_done() const {
-  return std::ranges::all_of(tracked_, &Tracked::done) &&
-         std::ranges::all_of(named_, [](const Named& named) { return named.pending.done(); });
-}
-
-std::string Scenario::undone() const {
+std::string Scenario::undone(Rank of) const {
   std::string names;
   for (const Tracked& tracked : tracked_)
-    if (!tracked.done()) names += tracked.name + "; ";
+    if (!tracked.done() && (of == any_source || of == tracked.worker->rank())) names += tracked.name + "; ";
   for (const Named& named : named_)
-    if (!named.pending.done()) names += named.name + "; ";
+    if (!named.pending.done() && (of == any_source || of == named.rank)) names += named.name + "; ";
   return names;
 }
 
@@ -177,18 +173,20 @@ std::vector<ErrorCode> Scenario::outcomes() const {
   return codes;
 }
 
-void Scenario::expect_consistent() {
+void Scenario::expect_consistent(Rank of) {
+  ASSERT_EQ(undone(of), "");
   for (const Tracked& tracked : tracked_) {
+    if (of != any_source && of != tracked.worker->rank()) continue;
     EXPECT_EQ(tracked.calls + (tracked.at_once ? 1 : 0), 1) << tracked.name;
-    if (tracked.done() && tracked.status == ErrorCode::ok && tracked.name == "tracked receive of eager") {
+    if (tracked.status == ErrorCode::ok && tracked.name == "tracked receive of eager") {
       EXPECT_EQ(tracked.buffer, pattern(500, 1));
     }
-    if (tracked.done() && tracked.status == ErrorCode::ok && tracked.name == "tracked receive of unexpected rendezvous") {
+    if (tracked.status == ErrorCode::ok && tracked.name == "tracked receive of unexpected rendezvous") {
       EXPECT_EQ(tracked.buffer, pattern(25'000, 3));
     }
   }
   for (Named& named : named_) {
-    ASSERT_TRUE(named.pending.done()) << named.name;
+    if (of != any_source && of != named.rank) continue;
     if (named.pending.status() == ErrorCode::ok && !named.expected.empty()) {
       EXPECT_TRUE(named.pending.buffer() == named.expected) << named.name;
     }
@@ -201,7 +199,7 @@ void Scenario::expect_consistent() {
 }
 
 void Scenario::expect_success() {
-  ASSERT_TRUE(all_done()) << undone();
+  ASSERT_EQ(undone(), "");
   for (const Tracked& tracked : tracked_) EXPECT_EQ(tracked.status, ErrorCode::ok) << tracked.name;
   for (const Named& named : named_) EXPECT_EQ(named.pending.status(), ErrorCode::ok) << named.name << named.pending.detail();
   expect_consistent();
@@ -221,9 +219,9 @@ void Scenario::expect_success() {
   EXPECT_EQ(before_add32_, 0U);
 }
 
-void Scenario::clear() {
-  for (Tracked& tracked : tracked_)
-    if (tracked.operation != nullptr) ADD_FAILURE() << tracked.name << " is still pending";
+void Scenario::clear(Rank dead) {
+  for (const Tracked& tracked : tracked_)
+    if (tracked.operation != nullptr && tracked.worker->rank() != dead) ADD_FAILURE() << tracked.name << " is still pending";
   named_.clear();
   window_.reset();
 }

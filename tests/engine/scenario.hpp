@@ -44,16 +44,15 @@ class Scenario {
   explicit Scenario(Cluster& cluster);
   /// Posts everything; may be interrupted by nothing.
   void post();
-  bool all_done() const;
-  /// Names of what is not done, for messages.
-  std::string undone() const;
+  /// Names of what is not done.
+  std::string undone(Rank of = any_source) const;
   /// All succeeded, with the right bytes, and callbacks came once.
   void expect_success();
-  /// Whatever ended, ended once, and what ended well has the right bytes.
-  void expect_consistent();
+  /// All operations (of one rank) have ended once; those that ended well have the right bytes, the others words.
+  void expect_consistent(Rank of = any_source);
   std::vector<ErrorCode> outcomes() const;
-  /// Lets go of all operations and regions.
-  void clear();
+  /// Lets go of all operations and regions. Those of a dead rank may be pending.
+  void clear(Rank dead = any_source);
 
  private:
   // With a continuation.
@@ -69,6 +68,7 @@ class Scenario {
   };
   struct Named {
     std::string name;
+    Rank rank = 0;
     Pending pending;
     Bytes expected;   // for receives and gets
   };

@@ -124,7 +124,7 @@ void Fabric::deliver(Link& on, Item& item) {
     completion.peer = on.to;
     completion.cookie = request.cookie;
     push(on.from, completion, &on, failure);
-    if (item.cuts) cut(on.from, on.to, completion.status);
+    if (request.op == Op::send && !silent_) cut(on.from, on.to, completion.status);
     return;
   }
   const bool done_at_post = request.op == Op::put && settings_.capabilities.put_done == core::PutDone::local;
@@ -152,9 +152,9 @@ void Fabric::refuse_posts(std::uint64_t nth, std::uint64_t times) {
   refuse_until_ = nth + times;
 }
 
-void Fabric::fail_request(std::uint64_t nth, ErrorCode code, bool cuts) {
+void Fabric::fail_request(std::uint64_t nth, ErrorCode code) {
   const Guard guard(mutex_);
-  failures_[nth] = {code, cuts};
+  failures_[nth] = code;
 }
 
 // `to_lost`: from the side that is told.

@@ -144,7 +144,7 @@ bool Fabric::post(Link& on, const WorkRequest& request) {
     if (request.op == Op::send || request.op == Op::put) records_.back().payload.assign(request.local.begin(), request.local.end());
   }
   if (const auto failure = failures_.find(accepted_); failure != failures_.end())
-    std::tie(item.failure, item.cuts) = failure->second;
+    item.failure = failure->second;
   ++accepted_;
   ++on.unpolled;
   if (put_done_local && request.signalled && item.failure == ErrorCode::ok) done(on, item, false);

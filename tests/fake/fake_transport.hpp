@@ -70,8 +70,10 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   std::uint64_t accepted() const noexcept { return accepted_; }   // requests
   /// The queue is full for `times` posts from the nth on.
   void refuse_posts(std::uint64_t nth, std::uint64_t times);
-  /// The nth accepted request does not happen: a completion with `code` comes instead. `cuts`: and its pair is cut.
-  void fail_request(std::uint64_t nth, ErrorCode code, bool cuts);
+  /// The nth accepted request does not happen: a completion with `code` comes instead. A send cuts its pair.
+  void fail_request(std::uint64_t nth, ErrorCode code);
+  /// A failed send cuts nothing: the peer just misses the message.
+  void lose_messages_silently() { silent_ = true; }
   /// The rank is gone. What it had posted is delivered first.
   void kill(Rank rank);
   /// The connection breaks: both sides lose the other, what is on its way is lost.
@@ -97,7 +99,6 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
     std::uint64_t order = 0;
     ErrorCode failure = ErrorCode::ok;
     bool copied = false;
-    bool cuts = false;
     bool good_bye = false;
   };
   struct Link {
@@ -166,7 +167,8 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   std::uint64_t next_region_ = 1;
   std::uint64_t posts_ = 0, accepted_ = 0;
   std::uint64_t refuse_from_ = 0, refuse_until_ = 0;
-  std::map<std::uint64_t, std::pair<ErrorCode, bool>> failures_;
+  std::map<std::uint64_t, ErrorCode> failures_;
+  bool silent_ = false;
   bool refuse_registration_ = false;
   std::vector<Record> records_;
   std::vector<std::string> violations_;

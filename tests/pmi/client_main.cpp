@@ -50,22 +50,27 @@ int check_cards(Bootstrap& bootstrap) {
 /// The first death that on_failure reports.
 class Death {
  public:
-  explicit Death(Bootstrap& bootstrap) {
-    bootstrap.on_failure([this](Rank rank, const std::string& reason) {
+  explicit Death(Bootstrap& bootstrap) : bootstrap_(bootstrap) {
+    bootstrap_.on_failure([this](Rank rank, const std::string& reason) {
       const std::lock_guard lock(mutex_);
       if (!rank_) rank_ = rank;
       reason_ = reason;
       changed_.notify_all();
     });
   }
-  int wait_for(Bootstrap& bootstrap, Rank expected) {
+  ~Death() { bootstrap_.on_failure({}); }  // none runs after this
+  Death(const Death&) = delete;
+  Death& operator=(const Death&) = delete;
+
+  int wait_for(Rank expected) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(20), [this] { return rank_.has_value(); });
-    say("rank {} saw the death of {}: {}", bootstrap.job().rank, rank_.value_or(-1), reason_);
+    say("rank {} saw the death of {}: {}", bootstrap_.job().rank, rank_.value_or(-1), reason_);
     return rank_ == expected ? 0 : 1;
   }
 
  private:
+  Bootstrap& bootstrap_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Rank> rank_;
@@ -89,7 +94,7 @@ int run(std::string_view mode, Bootstrap& bootstrap, Rank target, int number) {
     wait_for_ever();
   }
   if (mode == "die" && me == target) std::raise(SIGKILL);
-  if (mode == "die") return death.wait_for(bootstrap, target);
+  if (mode == "die") return death.wait_for(target);
   if (mode == "dirty" && me == target) _exit(0);
   if (mode == "exit" && me == target) {
     bootstrap.finalize();
@@ -99,7 +104,7 @@ int run(std::string_view mode, Bootstrap& bootstrap, Rank target, int number) {
     bootstrap.abort(number, "told so");
     return number;
   }
-  if (mode == "abort") return death.wait_for(bootstrap, target);
+  if (mode == "abort") return death.wait_for(target);
   return 0;
 }
 

@@ -11,6 +11,13 @@ namespace {
 using std::chrono::seconds;
 using test::Process;
 
+// ThreadSanitizer's deadlock detector cannot follow the locks that libpmix takes for more than 60 ranks.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 class Launcher : public testing::Test {
  protected:
   /// `flags`, then -- and the command.
@@ -218,7 +225,7 @@ TEST_F(Launcher, ForwardsUserSignals) {
 }
 
 TEST_F(Launcher, StartsAFewHundredRanks) {
-  const auto job = start_client(200, {}, {"120", "exchange"});
+  const auto job = start_client(sanitized ? 16 : 200, {}, {"120", "exchange"});
   EXPECT_EQ(job->wait(seconds(150)), 0) << job->output();
 }
 
