@@ -11,7 +11,8 @@ Plan::Plan(Schedule schedule)
       successors_(schedule_.dependencies.size()),
       next_of_peer_(schedule_.steps.size(), none),
       waits_(schedule_.steps.size(), 0) {
-  for (StepIndex dependency : schedule_.dependencies) ++first_successor_[dependency + 1];
+  for (const Step& step : schedule_.steps)
+    for (StepIndex dependency : schedule_.dependencies_of(step)) ++first_successor_[dependency + 1];
   for (std::size_t i = 1; i < first_successor_.size(); ++i) first_successor_[i] += first_successor_[i - 1];
   std::vector<StepIndex> fill(first_successor_.begin(), first_successor_.end() - 1);
   std::unordered_map<Rank, StepIndex> last[2];  // of sends, of receives

@@ -41,6 +41,8 @@ class Structure {
   }
 
   void check_form(const Step& step) {
+    if (std::size_t{step.first_dependency} + step.dependency_count > schedule_.dependencies.size())
+      return fail("has dependencies outside the list of dependencies");
     for (StepIndex dependency : schedule_.dependencies_of(step))
       if (dependency >= index_) fail(fmt::format("depends on step {}, which is not before it", dependency));
     const bool message = step.kind == StepKind::send || step.kind == StepKind::recv;

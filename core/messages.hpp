@@ -89,9 +89,9 @@ inline ErrorCode error_from_wire(ErrorCode code) noexcept {
 }
 
 /// Capabilities::max_message is never below this, so that every protocol message fits.
-inline constexpr std::size_t smallest_max_message = 1024;
-/// Words in an AbortMessage; longer ones are cut.
-inline constexpr std::size_t max_abort_words = smallest_max_message - sizeof(WireHeader) - sizeof(AbortMessage);
+inline constexpr std::size_t smallest_max_message = 280;
+/// Words in an AbortMessage; longer ones are cut, and those that do not fit into one message.
+inline constexpr std::size_t max_abort_words = 1000;
 
 template <class T>
 std::span<const std::byte> wire_bytes(const T& value) noexcept {

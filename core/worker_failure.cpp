@@ -114,8 +114,8 @@ void Worker::watch_sources() {
     if (operation.source != any_source)
       sources.push_back(operation.source);
     else if (operation.group->size() <= most_members)
-      for (Rank member = 0; member < operation.group->size(); ++member)
-        sources.push_back(operation.group->to_world(member));
+      for (const Rank member : operation.group->world)
+        if (member != job_.rank) sources.push_back(member);
   }
   for (const Rank source : sources)
     if (Peer& watched = peer(source); watched.state == Peer::State::lost) fail_operations(watched, LossSeenBy::others);
@@ -138,7 +138,9 @@ void Worker::break_group(Group& group, ErrorCode code, const std::string& reason
 void Worker::send_abort(Group& group, Rank to, const AbortMessage& message, std::string_view words) {
   Peer& member = peer(to);
   if (member.state == Peer::State::lost) return;
-  std::vector<std::byte> payload(sizeof message + std::min(words.size(), max_abort_words));
+  const std::size_t room =
+      member.state == Peer::State::ready ? member.piece : smallest_max_message - sizeof(WireHeader);
+  std::vector<std::byte> payload(std::min(room, sizeof message + std::min(words.size(), max_abort_words)));
   std::memcpy(payload.data(), &message, sizeof message);
   std::memcpy(payload.data() + sizeof message, words.data(), payload.size() - sizeof message);
   WireHeader head = header(member, MessageKind::abort);

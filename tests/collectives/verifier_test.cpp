@@ -125,6 +125,11 @@ TEST_F(PlantedError, DependencyOnALaterStep) {
   expect("which is not before it");
 }
 
+TEST_F(PlantedError, DependencyListTooShort) {
+  schedules[0].dependencies.pop_back();
+  expect("outside the list");
+}
+
 TEST_F(PlantedError, OverwrittenInput) {
   find_step(schedules[0], StepKind::reduce).target = in;
   expect("overwrites the input");

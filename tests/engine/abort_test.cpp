@@ -39,7 +39,8 @@ struct Part {
 };
 
 void expect_words(const std::string& text, std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words) EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+  for (const std::string_view word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
 }
 
 // --- abort_group -----------------------------------------------------------------------------------------------
@@ -129,7 +130,7 @@ TEST_P(Mismatch, BothSidesAreNamedEverywhere) {
   const auto [late, size] = GetParam();
   Cluster cluster({.ranks = 3});
   cluster.connect_all();
-  const Pending user = cluster.recv(2, 0, 10);   // a user's message on the same communicator
+  const Pending user = cluster.recv(2, 0, 10);  // a user's message on the same communicator
   std::vector<std::unique_ptr<Part>> parts;
   parts.push_back(std::make_unique<Part>(cluster, 0, allreduce_of(1000), 1, 2, size));
   if (!late) cluster.settle();
@@ -142,7 +143,8 @@ TEST_P(Mismatch, BothSidesAreNamedEverywhere) {
       ASSERT_TRUE(operation->done());
       if (operation->status() == ErrorCode::ok) continue;
       EXPECT_EQ(operation->status(), ErrorCode::mismatch);
-      expect_words(operation->detail(), {"collective #0", "called allreduce of 1000", "rank 1 (node1, pid 1001) called barrier"});
+      expect_words(operation->detail(),
+                   {"collective #0", "called allreduce of 1000", "rank 1 (node1, pid 1001) called barrier"});
     }
   }
   EXPECT_EQ(user.status(), ErrorCode::mismatch);
@@ -160,7 +162,8 @@ TEST(Mismatch, EqualCallsFit) {
   for (int round = 0; round < 100; ++round) {
     std::vector<std::unique_ptr<Part>> parts;
     for (Rank rank = 0; rank < 3; ++rank) {
-      parts.push_back(std::make_unique<Part>(cluster, rank, round % 2 == 0 ? a_barrier : allreduce_of(7), (rank + 1) % 3, (rank + 2) % 3));
+      parts.push_back(std::make_unique<Part>(cluster, rank, round % 2 == 0 ? a_barrier : allreduce_of(7),
+                                             (rank + 1) % 3, (rank + 2) % 3));
       if (round % 3 == 0) cluster.settle();
     }
     cluster.settle();
@@ -180,7 +183,8 @@ TEST(Mismatch, ASkippedCall) {
   cluster.settle();
   EXPECT_EQ(cluster.world(0).error.code(), ErrorCode::mismatch);
   EXPECT_EQ(cluster.world(1).error.code(), ErrorCode::mismatch);
-  expect_words(cluster.world(0).error.message(), {"rank 0 (node0, pid 1000) called barrier", "rank 1 (node1, pid 1001) called allreduce"});
+  expect_words(cluster.world(0).error.message(),
+               {"rank 0 (node0, pid 1000) called barrier", "rank 1 (node1, pid 1001) called allreduce"});
 }
 
 // Who sent the odd message does not answer: after a second it is reported without that.

@@ -121,7 +121,8 @@ TEST(Active, AHandlerMustNotWait) {
 
 TEST(Active, AHandlerThatThrowsAbortsItsCommunicator) {
   Cluster cluster;
-  cluster.worker(1).set_handler(cluster.world(1), 3, [](const ActiveMessage&) { throw std::runtime_error("bad input"); });
+  cluster.worker(1).set_handler(cluster.world(1), 3,
+                                [](const ActiveMessage&) { throw std::runtime_error("bad input"); });
   const Pending waiting = cluster.recv(0, 1, 10);
   const Pending out = cluster.message(0, 1, {}, 3);
   cluster.settle();
@@ -138,7 +139,7 @@ TEST(Active, AHandlerMayRemoveOrReplaceItself) {
   Cluster cluster;
   core::Worker& worker = cluster.worker(1);
   std::string calls;
-  const std::string long_lived(100, 'x');   // destroyed with the handler: shows use after free
+  const std::string long_lived(100, 'x');  // destroyed with the handler: shows use after free
   worker.set_handler(cluster.world(1), 3, [&, long_lived](const ActiveMessage&) {
     worker.set_handler(cluster.world(1), 3, [&](const ActiveMessage&) {
       worker.set_handler(cluster.world(1), 3, {});
@@ -170,7 +171,8 @@ TEST(Active, ManyLargeOnesAreBounded) {
     if (cluster.pass() > 0) idle = -1;
     std::size_t fetching = 0;
     const std::string text = cluster.worker(1).describe_all();
-    for (auto at = text.find("active message"); at != std::string::npos; at = text.find("active message", at + 1)) ++fetching;
+    for (auto at = text.find("active message"); at != std::string::npos; at = text.find("active message", at + 1))
+      ++fetching;
     most = std::max(most, fetching);
   }
   EXPECT_EQ(most, 2U) << "two of 30000 bytes fit into the window of 64K";

@@ -9,7 +9,8 @@ namespace {
 using Script = std::vector<std::string>;
 
 std::size_t count(const Script& script, std::string_view what) {
-  return static_cast<std::size_t>(std::ranges::count_if(script, [&](const std::string& line) { return line.starts_with(what); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(script, [&](const std::string& line) { return line.starts_with(what); }));
 }
 
 // --- credits -----------------------------------------------------------------------------------------------------
@@ -151,7 +152,8 @@ TEST_P(FlowOver, ShortQueues) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, FlowOver, ::testing::ValuesIn(variants()), [](const auto& variant) { return variant.param.name; });
+INSTANTIATE_TEST_SUITE_P(On, FlowOver, ::testing::ValuesIn(variants()),
+                         [](const auto& variant) { return variant.param.name; });
 
 // A receiver that does not progress: everything waits on the sender's side, in order.
 TEST(FullQueue, QueuedMessagesKeepTheirOrder) {
@@ -169,6 +171,30 @@ TEST(FullQueue, QueuedMessagesKeepTheirOrder) {
     ASSERT_TRUE(outs[i].done() && ins[i].done());
     ASSERT_EQ(ins[i].buffer(), pattern(i, i)) << "message " << i << " came out of order";
   }
+}
+
+// A wire that takes a thousand pieces before it completes one: the engine keeps few of them out, and counts right.
+TEST(FullQueue, AStreamOfManyPieces) {
+  ClusterSettings settings{.fabric = {.queue_depth = 10'000, .manual = true}};
+  core::Capabilities& can = settings.fabric.capabilities;
+  can.rma = can.private_rma = false;
+  can.max_inline = 0;
+  can.max_message = core::smallest_max_message;
+  Cluster cluster(settings);
+  cluster.connect_all();
+  Pending in = cluster.recv(1, 0, 200'000);
+  const Pending out = cluster.send(0, 1, pattern(200'000, 1));
+  for (int i = 0; i < 4; ++i) {
+    cluster.fabric().step();  // the announcement, its answer, their completions
+    cluster.pass();
+  }
+  for (int i = 0; i < 1000; ++i) cluster.worker(0).progress();  // nothing is delivered
+  EXPECT_FALSE(out.done());
+  EXPECT_LE(count(cluster.fabric().script(), "0>1 data"), 40U);
+  cluster.settle();
+  ASSERT_TRUE(in.done() && out.done());
+  EXPECT_TRUE(in.buffer() == pattern(200'000, 1));
+  EXPECT_EQ(count(cluster.fabric().script(), "0>1 data"), 200'000U / 256 + 1);
 }
 
 // --- connections ---------------------------------------------------------------------------------------------------
@@ -241,11 +267,13 @@ TEST(Connection, MessagesMayComeBeforeIt) {
     Cluster cluster({.fabric = variant.settings()});
     std::vector<Pending> ins, outs;
     const std::vector<std::size_t> sizes = {100'000, 0, 10, 3000, 50'000};
-    for (std::size_t i = 0; i < sizes.size(); ++i) ins.push_back(cluster.recv(1, any_source, sizes[i], static_cast<Tag>(i)));
-    for (std::size_t i = 0; i < sizes.size(); ++i) outs.push_back(cluster.send(0, 1, pattern(sizes[i], i), static_cast<Tag>(i)));
-    cluster.worker(0).progress();   // connected: all is posted
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      ins.push_back(cluster.recv(1, any_source, sizes[i], static_cast<Tag>(i)));
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      outs.push_back(cluster.send(0, 1, pattern(sizes[i], i), static_cast<Tag>(i)));
+    cluster.worker(0).progress();  // connected: all is posted
     cluster.fabric().deliver_all();
-    cluster.worker(1).progress();   // one poll: the messages, then the endpoint is opened
+    cluster.worker(1).progress();  // one poll: the messages, then the endpoint is opened
     cluster.settle();
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       ASSERT_TRUE(ins[i].done() && outs[i].done()) << variant << ", " << sizes[i] << " bytes";
@@ -255,7 +283,7 @@ TEST(Connection, MessagesMayComeBeforeIt) {
 }
 
 TEST(Connection, NoTransportReachesThePeer) {
-  Cluster cluster({.ranks = 1});   // the fake does not reach the rank itself
+  Cluster cluster({.ranks = 1});  // the fake does not reach the rank itself
   const Pending out = cluster.send(0, 0, pattern(10, 1));
   EXPECT_FALSE(out.done()) << "the failure comes when the caller waits";
   cluster.settle();

@@ -42,7 +42,9 @@ class Pending {
   Pending() = default;
   Pending(core::Worker& worker, Operation* operation) : worker_(&worker), operation_(operation) {}
   Pending(Pending&& other) noexcept
-      : worker_(other.worker_), operation_(std::exchange(other.operation_, nullptr)), buffer_(std::move(other.buffer_)) {}
+      : worker_(other.worker_),
+        operation_(std::exchange(other.operation_, nullptr)),
+        buffer_(std::move(other.buffer_)) {}
   Pending& operator=(Pending&& other) noexcept;
   ~Pending();
 
@@ -68,10 +70,10 @@ class Pending {
 struct ClusterSettings {
   int ranks = 2;
   fake::Settings fabric{};
-  std::map<std::string, std::string> options{}; // "EAGER_LIMIT" -> "1K"
+  std::map<std::string, std::string> options{};  // "EAGER_LIMIT" -> "1K"
   ThreadMode mode = ThreadMode::single;
-  std::vector<Rank> without_worker{};           // ranks that the test plays itself, see Rogue
-  bool self = false;                            // also the self transport
+  std::vector<Rank> without_worker{};  // ranks that the test plays itself, see Rogue
+  bool self = false;                   // also the self transport
 };
 
 class Cluster {

@@ -35,7 +35,8 @@ TEST_P(LossOver, CutAfterAnyEvent) {
     cluster.fabric().cut(0, 1, ErrorCode::peer_failed);
     cluster.settle();
     scenario.expect_consistent();
-    for (const ErrorCode code : scenario.outcomes()) EXPECT_TRUE(code == ErrorCode::ok || code == ErrorCode::peer_failed);
+    for (const ErrorCode code : scenario.outcomes())
+      EXPECT_TRUE(code == ErrorCode::ok || code == ErrorCode::peer_failed);
     EXPECT_TRUE(cluster.worker(0).has_failed(1));
     EXPECT_FALSE(cluster.worker(0).flush(1).ok());
     scenario.clear();
@@ -119,7 +120,8 @@ TEST_P(LossOver, AnyMessageMayVanish) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, LossOver, ::testing::ValuesIn(variants()), [](const auto& variant) { return variant.param.name; });
+INSTANTIATE_TEST_SUITE_P(On, LossOver, ::testing::ValuesIn(variants()),
+                         [](const auto& variant) { return variant.param.name; });
 
 // --- after a loss ------------------------------------------------------------------------------------------------
 
@@ -196,7 +198,7 @@ TEST(Loss, WhileItConnects) {
     EXPECT_EQ(failed->status(), ErrorCode::peer_failed);
     EXPECT_NE(failed->detail().find("the launcher says"), std::string::npos) << failed->detail();
   }
-  cluster.fabric().connect(0, 1);   // too late
+  cluster.fabric().connect(0, 1);  // too late
   cluster.settle();
   EXPECT_TRUE(cluster.worker(0).has_failed(1));
   const Pending later = cluster.send(0, 1, pattern(10, 1));

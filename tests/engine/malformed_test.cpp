@@ -1,10 +1,8 @@
 // Messages that no Godwit would send: nothing crashes, nothing is written where it must not be, and the harm stays
 // with the peer that sent them. Run with sanitizers.
 #include <algorithm>
-#include <cstring>
-#include <random>
 
-#include "scenario.hpp"
+#include "stage.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 // A message may announce more bytes than there are; the engine asks for them without throwing.
@@ -20,30 +18,12 @@ namespace {
 using core::MessageKind;
 using core::wire_bytes;
 
-constexpr MessageKind all_kinds[] = {
-    MessageKind::eager,   MessageKind::ready_to_send, MessageKind::clear_to_send, MessageKind::data,
-    MessageKind::finished, MessageKind::active,       MessageKind::credit,        MessageKind::put_data,
-    MessageKind::put_end, MessageKind::put_ack,       MessageKind::get_request,   MessageKind::atomic_request,
-    MessageKind::atomic_reply, MessageKind::notify,   MessageKind::abort};
+constexpr MessageKind all_kinds[] = {MessageKind::eager,        MessageKind::ready_to_send, MessageKind::clear_to_send,
+                                     MessageKind::data,         MessageKind::finished,      MessageKind::active,
+                                     MessageKind::credit,       MessageKind::put_data,      MessageKind::put_end,
+                                     MessageKind::put_ack,      MessageKind::get_request,   MessageKind::atomic_request,
+                                     MessageKind::atomic_reply, MessageKind::notify,        MessageKind::abort};
 static_assert(std::size(all_kinds) == core::message_kind_count);
-
-// Rank 0 is the victim, rank 1 the rogue, rank 2 a bystander.
-struct Stage {
-  Stage() : cluster({.ranks = 3, .without_worker = {1}}), rogue(cluster, 1, 0) { cluster.settle(); }
-  core::Worker& victim() { return cluster.worker(0); }
-  bool given_up() { return victim().has_failed(1); }
-  // The victim still works with others.
-  void expect_contained() {
-    Pending in = cluster.recv(2, 0, 50'000, 5);
-    const Pending out = cluster.send(0, 2, pattern(50'000, 1), 5);
-    cluster.settle();
-    ASSERT_TRUE(in.done() && out.done());
-    EXPECT_EQ(in.status(), ErrorCode::ok);
-    EXPECT_TRUE(in.buffer() == pattern(50'000, 1));
-  }
-  Cluster cluster;
-  Rogue rogue;
-};
 
 TEST(Malformed, ShortPayloadsOfEveryKind) {
   for (const MessageKind kind : all_kinds) {
@@ -58,16 +38,17 @@ TEST(Malformed, ShortPayloadsOfEveryKind) {
 }
 
 TEST(Malformed, ShortStructsGiveThePeerUp) {
-  for (const MessageKind kind : {MessageKind::ready_to_send, MessageKind::clear_to_send, MessageKind::finished, MessageKind::put_end,
-                                 MessageKind::put_ack, MessageKind::get_request, MessageKind::atomic_request,
-                                 MessageKind::atomic_reply, MessageKind::abort}) {
+  for (const MessageKind kind : {MessageKind::ready_to_send, MessageKind::clear_to_send, MessageKind::finished,
+                                 MessageKind::put_end, MessageKind::put_ack, MessageKind::get_request,
+                                 MessageKind::atomic_request, MessageKind::atomic_reply, MessageKind::abort}) {
     Stage stage;
     const Pending waiting = stage.cluster.recv(0, 1, 10);
     stage.rogue.send({.kind = kind}, pattern(7, 1));
     EXPECT_TRUE(stage.given_up()) << fake::to_string(kind);
     ASSERT_TRUE(waiting.done());
     EXPECT_EQ(waiting.status(), ErrorCode::transport);
-    EXPECT_NE(waiting.detail().find("rank 1 (node1, pid 1001) sent what it must not"), std::string::npos) << waiting.detail();
+    EXPECT_NE(waiting.detail().find("rank 1 (node1, pid 1001) sent what it must not"), std::string::npos)
+        << waiting.detail();
     EXPECT_NE(waiting.detail().find(fake::to_string(kind)), std::string::npos) << waiting.detail();
   }
 }
@@ -116,7 +97,8 @@ struct Answers {
   explicit Answers(std::uint64_t id) : operation(id) {}
   void send_all(Rogue& rogue) const {
     rogue.send(MessageKind::clear_to_send, core::ClearToSend{operation, 99, 1 << 20});
-    for (const ErrorCode code : {ErrorCode::ok, ErrorCode::in_progress, ErrorCode::truncated, static_cast<ErrorCode>(222)}) {
+    for (const ErrorCode code :
+         {ErrorCode::ok, ErrorCode::in_progress, ErrorCode::truncated, static_cast<ErrorCode>(222)}) {
       rogue.send(MessageKind::finished, core::Finished{operation, code});
       rogue.send(MessageKind::put_ack, core::Finished{operation, code});
       rogue.send(MessageKind::atomic_reply, core::AtomicReply{operation, 5, code, {}});
@@ -159,7 +141,7 @@ TEST(Malformed, WrongAnswersToRealOperations) {
       case 5: pending = Pending(victim, victim.post_atomic(Kind::fetch_add, region, 0, 8, 1, 0, &result)); break;
       case 6: pending = Pending(victim, victim.post_atomic(Kind::compare_swap, region, 0, 4, 1, 0, &result)); break;
       case 7: pending = stage.cluster.recv(0, 1, 30'000); break;
-      case 8:   // a receive that streams from the rogue
+      case 8:  // a receive that streams from the rogue
         pending = stage.cluster.recv(0, 1, 30'000);
         stage.rogue.send(MessageKind::ready_to_send, core::ReadyToSend{.size = 30'000, .operation = 5});
         break;
@@ -205,7 +187,8 @@ TEST(Malformed, DataBeyondTheEnd) {
     const auto wish = stage.rogue.receive();
     ASSERT_TRUE(wish);
     ASSERT_EQ(wish->header.kind, MessageKind::clear_to_send);
-    core::WireHeader header{.kind = MessageKind::data, .tag = static_cast<Tag>(wish->as<core::ClearToSend>().receiver_operation)};
+    core::WireHeader header{.kind = MessageKind::data,
+                            .tag = static_cast<Tag>(wish->as<core::ClearToSend>().receiver_operation)};
     core::set_offset(header, piece.offset);
     stage.rogue.send(header, pattern(piece.size, 1));
     EXPECT_TRUE(stage.given_up());
@@ -222,7 +205,8 @@ TEST(Malformed, AnnouncementsOfAbsurdSizes) {
         Stage stage;
         Pending in;
         if (receive_first) in = stage.cluster.recv(0, 1, 1000);
-        stage.rogue.send(MessageKind::ready_to_send, core::ReadyToSend{.size = size, .operation = 5, .address = 64, .has_key = has_key});
+        stage.rogue.send(MessageKind::ready_to_send,
+                         core::ReadyToSend{.size = size, .operation = 5, .address = 64, .has_key = has_key});
         if (!receive_first) in = stage.cluster.recv(0, 1, 1000);
         const auto wish = stage.rogue.receive();
         ASSERT_TRUE(wish);
@@ -260,25 +244,43 @@ TEST(Malformed, OneSidedRequestsOutsideOfTheRegion) {
     std::uint16_t slot;
     std::uint64_t offset, size;
   };
-  for (const Place& place : {Place{0, 1000, 8}, {0, 996, 8}, {0, ~0ULL, 8}, {0, ~0ULL - 3, 8}, {1, 0, 8}, {65535, 0, 8}, {0, 0, ~0ULL}, {0, 0, 1001}}) {
-    stage.rogue.send({.kind = MessageKind::put_data, .context = place.slot, .tag = static_cast<Tag>(place.offset)}, pattern(8, 1));
-    stage.rogue.send(MessageKind::put_end, core::PutEnd{.operation = 3, .offset = place.offset, .size = place.size, .slot = place.slot, .notify = 2, .has_notify = 1});
+  for (const Place& place : {Place{0, 1000, 8},
+                             {0, 996, 8},
+                             {0, ~0ULL, 8},
+                             {0, ~0ULL - 3, 8},
+                             {1, 0, 8},
+                             {65535, 0, 8},
+                             {0, 0, ~0ULL},
+                             {0, 0, 1001}}) {
+    stage.rogue.send({.kind = MessageKind::put_data, .context = place.slot, .tag = static_cast<Tag>(place.offset)},
+                     pattern(8, 1));
+    stage.rogue.send(MessageKind::put_end, core::PutEnd{.operation = 3,
+                                                        .offset = place.offset,
+                                                        .size = place.size,
+                                                        .slot = place.slot,
+                                                        .notify = 2,
+                                                        .has_notify = 1});
     stage.rogue.send(MessageKind::get_request, core::GetRequest{3, place.offset, place.size, place.slot, {}});
     if (place.size == 8)
-      stage.rogue.send(MessageKind::atomic_request, core::AtomicRequest{.operation = 3, .offset = place.offset, .operand = 1, .slot = place.slot});
+      stage.rogue.send(MessageKind::atomic_request,
+                       core::AtomicRequest{.operation = 3, .offset = place.offset, .operand = 1, .slot = place.slot});
     const std::size_t expected = place.size == 8 ? 3 : 2;
     for (std::size_t i = 0; i < expected; ++i) {
       const auto answer = stage.rogue.receive();
       ASSERT_TRUE(answer);
-      EXPECT_EQ(answer->header.kind == MessageKind::atomic_reply ? answer->as<core::AtomicReply>().status : answer->as<core::Finished>().status,
+      EXPECT_EQ(answer->header.kind == MessageKind::atomic_reply ? answer->as<core::AtomicReply>().status
+                                                                 : answer->as<core::Finished>().status,
                 ErrorCode::invalid_argument);
     }
   }
-  if (window.memory != before) std::fill(window.memory.begin(), window.memory.begin() + 8, std::byte{0});   // put to (0, 0)
+  if (window.memory != before)
+    std::fill(window.memory.begin(), window.memory.begin() + 8, std::byte{0});  // put to (0, 0)
   EXPECT_EQ(window.memory, before);
   EXPECT_EQ(window.counter(2), 0U);
-  for (const auto& [offset, width] : {std::pair<std::uint64_t, std::uint32_t>{1, 8}, {4, 8}, {2, 4}, {0, 3}, {0, 0}, {0, 16}, {0, ~0U}}) {
-    stage.rogue.send(MessageKind::atomic_request, core::AtomicRequest{.operation = 3, .offset = offset, .operand = 1, .width = width});
+  for (const auto& [offset, width] :
+       {std::pair<std::uint64_t, std::uint32_t>{1, 8}, {4, 8}, {2, 4}, {0, 3}, {0, 0}, {0, 16}, {0, ~0U}}) {
+    stage.rogue.send(MessageKind::atomic_request,
+                     core::AtomicRequest{.operation = 3, .offset = offset, .operand = 1, .width = width});
     const auto answer = stage.rogue.receive();
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->as<core::AtomicReply>().status, ErrorCode::invalid_argument) << offset << " " << width;
@@ -291,7 +293,8 @@ TEST(Malformed, OneSidedRequestsOutsideOfTheRegion) {
 TEST(Malformed, NotificationsOfUnknownRegions) {
   Stage stage;
   Exposed window(stage.cluster, 0, 1000);
-  for (const Tag tag : {Tag{0x10000}, Tag{-1}, max_tag, Tag{0xffff}}) stage.rogue.send({.kind = MessageKind::notify, .tag = tag});
+  for (const Tag tag : {Tag{0x10000}, Tag{-1}, max_tag, Tag{0xffff}})
+    stage.rogue.send({.kind = MessageKind::notify, .tag = tag});
   EXPECT_EQ(window.counter(0xffff), 1U) << "only the last one names our region";
   stage.expect_contained();
 }
@@ -330,49 +333,13 @@ TEST(Malformed, OddStagesAndContexts) {
   Stage stage;
   for (const std::uint32_t context : {5U, 8U, 0xffffffffU})
     for (const int value : {0, 1, 2, 3, 255})
-      stage.rogue.send(MessageKind::abort, core::AbortMessage{.code = ErrorCode::mismatch, .stage = static_cast<core::AbortStage>(value), .sequence = ~0ULL}, context);
+      stage.rogue.send(
+          MessageKind::abort,
+          core::AbortMessage{
+              .code = ErrorCode::mismatch, .stage = static_cast<core::AbortStage>(value), .sequence = ~0ULL},
+          context);
   stage.expect_contained();
 }
-
-// --- anything ----------------------------------------------------------------------------------------------------------
-
-class Fuzz : public ::testing::TestWithParam<std::uint64_t> {};
-
-// Random messages while real operations are pending. Fields often hold values that mean something.
-TEST_P(Fuzz, RandomMessages) {
-  std::mt19937_64 random(GetParam());
-  for (int round = 0; round < 40; ++round) {
-    Stage stage;
-    Exposed window(stage.cluster, 0, 4096);
-    std::vector<Pending> pending;
-    pending.push_back(stage.cluster.recv(0, any_source, 2000, any_tag));
-    pending.push_back(stage.cluster.send(0, 1, pattern(20'000, 1), 2));
-    pending.push_back(stage.cluster.message(0, 1, pattern(20'000, 1), 2));
-    stage.victim().set_handler(stage.cluster.world(0), 1, [](const ActiveMessage&) {});
-    std::vector<std::uint64_t> values{0, 1, 2, 3, 8, 64, 1000, 4096, 4097, ~0ULL, std::uint64_t{1} << 32, std::uint64_t{1} << 63};
-    for (const Pending& one : pending) values.push_back(one.operation()->id);
-    const auto value = [&] { return random() % 8 == 0 ? random() : values[random() % values.size()]; };
-    for (int i = 0; i < 60 && !stage.given_up(); ++i) {
-      core::WireHeader header;
-      header.kind = static_cast<MessageKind>(random() % core::message_kind_count);
-      header.context = random() % 2 == 0 ? 0 : static_cast<std::uint32_t>(value());
-      header.signature = random() % 2 == 0 ? 0 : static_cast<std::uint32_t>(value());
-      header.tag = static_cast<Tag>(value());
-      Bytes payload(random() % 12 * 8);
-      for (std::size_t at = 0; at + 8 <= payload.size(); at += 8) {
-        const std::uint64_t word = value();
-        std::memcpy(payload.data() + at, &word, sizeof word);
-      }
-      stage.rogue.send(header, payload);
-    }
-    if (!stage.cluster.world(0).broken) stage.expect_contained();
-    stage.cluster.kill(1);
-    stage.cluster.settle();
-    for (std::size_t i = 1; i < pending.size(); ++i) EXPECT_TRUE(pending[i].done());
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Seeds, Fuzz, ::testing::Range<std::uint64_t>(1, 9));
 
 }  // namespace
 }  // namespace godwit::engine_test

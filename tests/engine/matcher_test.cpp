@@ -163,7 +163,8 @@ struct Reference {
     return take(receives, [&](const Entry& receive) { return fits(receive, message); });
   }
   void* posted(const Entry& receive, bool remove) {
-    return take(messages, [&](const Entry& message) { return fits(receive, message); }, remove);
+    return take(
+        messages, [&](const Entry& message) { return fits(receive, message); }, remove);
   }
   std::list<Entry> receives, messages;
 };

@@ -98,7 +98,7 @@ Script script_of_atomic(std::string_view variant, Kind kind, std::uint32_t width
   EXPECT_TRUE(first.done());
   EXPECT_EQ(before, 0U);
   Script script = pair.cluster.fabric().script();
-  const Pending second = pair.atomic(kind, 16, width, ~std::uint64_t{0}, 4, &before);   // adds -1; or fails to swap
+  const Pending second = pair.atomic(kind, 16, width, ~std::uint64_t{0}, 4, &before);  // adds -1; or fails to swap
   pair.cluster.settle();
   EXPECT_EQ(before, 5U);
   const std::uint64_t expected = kind == Kind::fetch_add ? 4 : 5;
@@ -139,7 +139,8 @@ TEST_P(OneSidedOver, AWithdrawnRegionFailsItsOperations) {
   Bytes result(3000);
   std::uint64_t before = 0;
   core::Worker& origin = pair.origin();
-  const Pending put(origin, origin.post_put(stale, data, 0, std::uint16_t{1})), get(origin, origin.post_get(stale, result, 0));
+  const Pending put(origin, origin.post_put(stale, data, 0, std::uint16_t{1})),
+      get(origin, origin.post_get(stale, result, 0));
   const Pending add(origin, origin.post_atomic(Kind::fetch_add, stale, 0, 8, 1, 0, &before));
   const Pending add32(origin, origin.post_atomic(Kind::fetch_add, stale, 0, 4, 1, 0, &before));
   pair.cluster.settle();
@@ -185,7 +186,8 @@ TEST_P(OneSidedOver, FlushAndFenceMakeItVisible) {
     for (std::uint64_t round = 0; round < 50; ++round) {
       const Bytes data = pattern(3000, round);
       const Pending put = pair.put(data, 64);
-      const Pending add = pair.atomic(Kind::fetch_add, 8, 8, 1, 0, nullptr), add32 = pair.atomic(Kind::fetch_add, 16, 4, 1, 0, nullptr);
+      const Pending add = pair.atomic(Kind::fetch_add, 8, 8, 1, 0, nullptr),
+                    add32 = pair.atomic(Kind::fetch_add, 16, 4, 1, 0, nullptr);
       EXPECT_TRUE(pair.origin().fence().ok());
       EXPECT_TRUE((round % 2 == 0 ? pair.origin().flush(1) : pair.origin().flush_all()).ok());
       Bytes result(3000);
@@ -200,7 +202,8 @@ TEST_P(OneSidedOver, FlushAndFenceMakeItVisible) {
   EXPECT_EQ(pair.word<std::uint32_t>(16), 50U);
 }
 
-INSTANTIATE_TEST_SUITE_P(On, OneSidedOver, ::testing::ValuesIn(variants()), [](const auto& variant) { return variant.param.name; });
+INSTANTIATE_TEST_SUITE_P(On, OneSidedOver, ::testing::ValuesIn(variants()),
+                         [](const auto& variant) { return variant.param.name; });
 
 TEST(OneSided, FlushOfLocallyCompletedPutsAsksTheWire) {
   Pair pair(variant_called("local_puts"));

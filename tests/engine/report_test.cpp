@@ -5,7 +5,8 @@ namespace godwit::engine_test {
 namespace {
 
 void expect_words(const std::string& text, std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words) EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+  for (const std::string_view word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
 }
 
 TEST(Report, DescribesEveryKindOfOperation) {
@@ -27,18 +28,21 @@ TEST(Report, DescribesEveryKindOfOperation) {
   all.emplace_back(worker, worker.post_atomic(Operation::Kind::compare_swap, window.remote, 8, 8, 1, 0, nullptr));
   cluster.clock().set_ms(12'500);
   const std::string text = worker.describe_all();
-  expect_words(text, {"8 pending operations, 0 unexpected messages",
-                      "receive from rank 2 (node2, pid 1002), tag 17, communicator 0, 64 bytes, no matching message has come, since 2.5 s",
-                      "receive from any rank, any tag, communicator 0, 65 bytes",
-                      "send to rank 1 (node1, pid 1001), tag 18, communicator 0, 100000 bytes, protocol rendezvous, "
-                      "announced, the receiver has not matched it, since 2.5 s",
-                      "active message to rank 1 (node1, pid 1001), communicator 0, 100000 bytes, protocol active/rendezvous",
-                      "put to rank 1 (node1, pid 1001), 100000 bytes, protocol put/direct, 100000 bytes moved",
-                      "get from rank 1 (node1, pid 1001), 100000 bytes, protocol get/direct",
-                      "fetch_add to rank 1 (node1, pid 1001), 4 bytes, protocol atomic/emulated",
-                      "compare_swap to rank 1 (node1, pid 1001), 8 bytes, protocol compare_swap/direct"});
+  expect_words(text,
+               {"8 pending operations, 0 unexpected messages",
+                "receive from rank 2 (node2, pid 1002), tag 17, communicator 0, 64 bytes, no matching message has "
+                "come, since 2.5 s",
+                "receive from any rank, any tag, communicator 0, 65 bytes",
+                "send to rank 1 (node1, pid 1001), tag 18, communicator 0, 100000 bytes, protocol rendezvous, "
+                "announced, the receiver has not matched it, since 2.5 s",
+                "active message to rank 1 (node1, pid 1001), communicator 0, 100000 bytes, protocol active/rendezvous",
+                "put to rank 1 (node1, pid 1001), 100000 bytes, protocol put/direct, 100000 bytes moved",
+                "get from rank 1 (node1, pid 1001), 100000 bytes, protocol get/direct",
+                "fetch_add to rank 1 (node1, pid 1001), 4 bytes, protocol atomic/emulated",
+                "compare_swap to rank 1 (node1, pid 1001), 8 bytes, protocol compare_swap/direct"});
   cluster.settle();
-  expect_words(cluster.worker(1).describe_all(), {"1 unexpected messages", "unexpected message from rank 0 (node0, pid 1000), "
+  expect_words(cluster.worker(1).describe_all(), {"1 unexpected messages",
+                                                  "unexpected message from rank 0 (node0, pid 1000), "
                                                   "communicator 0, tag 18, 100000 bytes"});
 }
 
@@ -73,7 +77,8 @@ TEST(Stall, AWaitSaysWhatItWaitsFor) {
   EXPECT_EQ(cluster.log().find("has waited"), std::string::npos) << "25 s are no stall";
   wait(950);
   const std::string log = cluster.log();
-  expect_words(log, {"has waited 30", "has waited 60", "has waited 9", "receive from rank 1 (node1, pid 1001), tag 17"});
+  expect_words(log,
+               {"has waited 30", "has waited 60", "has waited 9", "receive from rank 1 (node1, pid 1001), tag 17"});
   std::size_t warnings = 0;
   for (auto at = log.find("has waited"); at != std::string::npos; at = log.find("has waited", at + 1)) ++warnings;
   EXPECT_EQ(warnings, 3U);

@@ -42,9 +42,7 @@ const std::vector<Variant>& variants() {
 std::ostream& operator<<(std::ostream& out, const Variant& variant) { return out << variant.name; }
 
 Exposed::Exposed(Cluster& cluster, Rank owner, std::size_t bytes)
-    : memory(bytes),
-      owner_(cluster.worker(owner)),
-      entry_(&owner_.regions().add(memory, owner_.transports())) {
+    : memory(bytes), owner_(cluster.worker(owner)), entry_(&owner_.regions().add(memory, owner_.transports())) {
   remote = core::decode_key(core::encode_key(*entry_, owner));
 }
 
@@ -201,7 +199,8 @@ void Scenario::expect_consistent(Rank of) {
 void Scenario::expect_success() {
   ASSERT_EQ(undone(), "");
   for (const Tracked& tracked : tracked_) EXPECT_EQ(tracked.status, ErrorCode::ok) << tracked.name;
-  for (const Named& named : named_) EXPECT_EQ(named.pending.status(), ErrorCode::ok) << named.name << named.pending.detail();
+  for (const Named& named : named_)
+    EXPECT_EQ(named.pending.status(), ErrorCode::ok) << named.name << named.pending.detail();
   expect_consistent();
   EXPECT_EQ(active_->size(), 2U);
   EXPECT_EQ(slice(window_->memory, put_at, put_size), pattern(put_size, 10));
@@ -221,7 +220,8 @@ void Scenario::expect_success() {
 
 void Scenario::clear(Rank dead) {
   for (const Tracked& tracked : tracked_)
-    if (tracked.operation != nullptr && tracked.worker->rank() != dead) ADD_FAILURE() << tracked.name << " is still pending";
+    if (tracked.operation != nullptr && tracked.worker->rank() != dead)
+      ADD_FAILURE() << tracked.name << " is still pending";
   named_.clear();
   window_.reset();
 }

@@ -32,7 +32,7 @@ class Exposed {
   std::uint16_t slot() const { return entry_->slot; }
 
   std::vector<std::byte> memory;
-  core::RemoteRegion remote;   // as the others see it
+  core::RemoteRegion remote;  // as the others see it
 
  private:
   core::Worker& owner_;
@@ -70,7 +70,7 @@ class Scenario {
     std::string name;
     Rank rank = 0;
     Pending pending;
-    Bytes expected;   // for receives and gets
+    Bytes expected;  // for receives and gets
   };
   void tracked_send(std::string name, Rank from, Rank to, Bytes data, Tag tag);
   void tracked_recv(std::string name, Rank at, Rank from, std::size_t capacity, Tag tag);

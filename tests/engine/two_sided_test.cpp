@@ -130,7 +130,8 @@ class TwoSidedOver : public ::testing::TestWithParam<Variant> {};
 
 TEST_P(TwoSidedOver, AllSizesArrive) {
   Cluster cluster(over(GetParam()));
-  for (const std::size_t size : {0, 1, 31, 32, 33, 99, 100, 101, 975, 976, 977, 1000, 1001, 8191, 8192, 8193, 100'000, 3'000'000}) {
+  for (const std::size_t size :
+       {0, 1, 31, 32, 33, 99, 100, 101, 975, 976, 977, 1000, 1001, 8191, 8192, 8193, 100'000, 3'000'000}) {
     for (const bool receive_first : {true, false}) {
       Pending in, out;
       if (receive_first) in = cluster.recv(1, 0, size, 1);
@@ -196,7 +197,8 @@ TEST_P(TwoSidedOver, SmallMessagesDoNotOvertakeLargeOnes) {
     outs.push_back(cluster.send(0, 1, pattern(size(i), i), 1));
     if (i == 15) cluster.settle();
   }
-  for (std::size_t i = 0; i < 30; ++i) ins.push_back(cluster.recv(1, i % 2 == 0 ? any_source : 0, size(i), i % 4 == 0 ? any_tag : 1));
+  for (std::size_t i = 0; i < 30; ++i)
+    ins.push_back(cluster.recv(1, i % 2 == 0 ? any_source : 0, size(i), i % 4 == 0 ? any_tag : 1));
   cluster.settle();
   for (std::size_t i = 0; i < 30; ++i) {
     ASSERT_TRUE(ins[i].done() && outs[i].done()) << i;
@@ -205,7 +207,8 @@ TEST_P(TwoSidedOver, SmallMessagesDoNotOvertakeLargeOnes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, TwoSidedOver, ::testing::ValuesIn(variants()), [](const auto& variant) { return variant.param.name; });
+INSTANTIATE_TEST_SUITE_P(On, TwoSidedOver, ::testing::ValuesIn(variants()),
+                         [](const auto& variant) { return variant.param.name; });
 
 // --- cancel and probes -----------------------------------------------------------------------------------------------
 
@@ -230,7 +233,7 @@ TEST(TwoSided, AMatchedReceiveCannotBeCancelled) {
   cluster.connect_all();
   Pending in = cluster.recv(1, 0, 100'000, 1);
   const Pending out = cluster.send(0, 1, pattern(100'000, 1), 1);
-  cluster.fabric().step();   // the announcement
+  cluster.fabric().step();  // the announcement
   cluster.worker(1).progress();
   EXPECT_FALSE(cluster.worker(1).cancel(*in.operation()));
   cluster.settle();
@@ -297,7 +300,8 @@ TEST_P(Probes, ADiscardedMessageFreesItsSender) {
 // What was matched before its communicator was aborted can still be dropped, and fails when it is received.
 TEST_P(Probes, AMatchedMessageOfAnAbortedCommunicator) {
   Cluster cluster;
-  const Pending first = cluster.send(0, 1, pattern(GetParam(), 1), 4), second = cluster.send(0, 1, pattern(GetParam(), 2), 4);
+  const Pending first = cluster.send(0, 1, pattern(GetParam(), 1), 4),
+                second = cluster.send(0, 1, pattern(GetParam(), 2), 4);
   cluster.settle();
   core::Worker& worker = cluster.worker(1);
   Operation* dropped = worker.probe_matched(cluster.world(1), 0, any_tag);
@@ -315,7 +319,8 @@ TEST_P(Probes, AMatchedMessageOfAnAbortedCommunicator) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Probes, ::testing::Values(0, 10, 100'000));
 
-// --- to oneself --------------------------------------------------------------------------------------------------------
+// --- to oneself
+// --------------------------------------------------------------------------------------------------------
 
 TEST(Self, MessagesOfAllSizes) {
   Cluster cluster({.ranks = 1, .self = true});

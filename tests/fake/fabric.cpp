@@ -45,7 +45,8 @@ void Fabric::push(Rank to, Completion completion, Link* counted, std::string wor
   }
   port.inbox.push_back({completion, std::move(message), std::move(words), counted});
   const std::uint64_t one = 1;
-  if (port.armed) [[maybe_unused]] const auto written = ::write(port.event_fd, &one, sizeof one);
+  if (port.armed) [[maybe_unused]]
+    const auto written = ::write(port.event_fd, &one, sizeof one);
 }
 
 // --- movement ------------------------------------------------------------------------------------------------
@@ -115,7 +116,8 @@ void Fabric::deliver(Link& on, Item& item) {
   }
   std::string failure;
   if (item.failure != ErrorCode::ok)
-    failure = fmt::format("fake failure of a {} from rank {} to rank {}", to_string({on.from, on.to, request, {}}), on.from, on.to);
+    failure = fmt::format("fake failure of a {} from rank {} to rank {}", to_string({on.from, on.to, request, {}}),
+                          on.from, on.to);
   else if (request.op != Op::send && request.op != Op::flush)
     failure = move_memory(item);
   if (!failure.empty()) {
@@ -132,7 +134,8 @@ void Fabric::deliver(Link& on, Item& item) {
   if (request.op == Op::send) {
     std::vector<std::byte> message(sizeof(core::WireHeader) + request.local.size());
     std::memcpy(message.data(), &request.header, sizeof(core::WireHeader));
-    core::copy_bytes(message.data() + sizeof(core::WireHeader), item.copied ? std::span<const std::byte>(item.copy) : request.local);
+    core::copy_bytes(message.data() + sizeof(core::WireHeader),
+                     item.copied ? std::span<const std::byte>(item.copy) : request.local);
     push(on.to, {.kind = Completion::Kind::message, .peer = on.from}, &on, {}, std::move(message));
   } else if (request.op == Op::put && request.imm) {
     push(on.to, {.kind = Completion::Kind::notify, .peer = on.from, .imm = *request.imm}, &on);
@@ -164,13 +167,15 @@ void Fabric::lose(Link& to_lost, ErrorCode code, std::string words) {
   to_lost.unpolled -= to_lost.wire.size();
   to_lost.wire.clear();
   if (to_lost.opened || to_lost.connected)
-    push(to_lost.from, {.kind = Completion::Kind::peer_lost, .status = code, .peer = to_lost.to}, nullptr, std::move(words));
+    push(to_lost.from, {.kind = Completion::Kind::peer_lost, .status = code, .peer = to_lost.to}, nullptr,
+         std::move(words));
 }
 
 void Fabric::kill(Rank rank) {
   const Guard guard(mutex_);
   for (auto& [ends, one] : links_)
-    while (one.from == rank && deliver_from(one)) {}
+    while (one.from == rank && deliver_from(one)) {
+    }
   ports_[rank].alive = false;
   for (auto& [ends, one] : links_)
     if (one.to == rank) lose(one, ErrorCode::peer_failed, fmt::format("rank {} has died (fake)", rank));

@@ -31,7 +31,9 @@ class FakeEndpoint final : public core::Endpoint {
   std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override {
     return fabric_->import_key(to_, key);
   }
-  std::string describe() const override { return fmt::format("fake: queues in memory from rank {} to rank {}", from_, to_); }
+  std::string describe() const override {
+    return fmt::format("fake: queues in memory from rank {} to rank {}", from_, to_);
+  }
 
  private:
   const std::shared_ptr<Fabric> fabric_;
@@ -41,7 +43,8 @@ class FakeEndpoint final : public core::Endpoint {
 
 class FakeTransport final : public core::Transport {
  public:
-  FakeTransport(std::shared_ptr<Fabric> fabric, Rank rank) : fabric_(std::move(fabric)), rank_(rank), port_(fabric_->ports_[rank]) {
+  FakeTransport(std::shared_ptr<Fabric> fabric, Rank rank)
+      : fabric_(std::move(fabric)), rank_(rank), port_(fabric_->ports_[rank]) {
     const auto id = reinterpret_cast<std::uint64_t>(fabric_.get());
     address_.resize(sizeof id + sizeof rank);
     std::memcpy(address_.data(), &id, sizeof id);
@@ -61,7 +64,8 @@ class FakeTransport final : public core::Transport {
   std::span<const std::byte> address() const noexcept override { return address_; }
   core::Reach reaches(const core::PeerInfo& peer) const override {
     if (peer.rank == rank_) return {false, "that is this rank itself"};
-    if (peer.address.size() != address_.size() || std::memcmp(peer.address.data(), address_.data(), sizeof(std::uint64_t)) != 0)
+    if (peer.address.size() != address_.size() ||
+        std::memcmp(peer.address.data(), address_.data(), sizeof(std::uint64_t)) != 0)
       return {false, "not on this fake fabric"};
     return {true, "same fake fabric"};
   }
@@ -73,7 +77,9 @@ class FakeTransport final : public core::Transport {
   core::Registration register_memory(std::span<std::byte> memory, MemoryKind kind) override {
     return fabric_->register_memory(rank_, memory, kind);
   }
-  void deregister_memory(const core::Registration& registration) noexcept override { fabric_->deregister(registration); }
+  void deregister_memory(const core::Registration& registration) noexcept override {
+    fabric_->deregister(registration);
+  }
   std::size_t poll(std::span<Completion> completions) noexcept override {
     const Fabric::Guard guard(fabric_->mutex_);
     return fabric_->poll(port_, completions);
@@ -141,10 +147,10 @@ bool Fabric::post(Link& on, const WorkRequest& request) {
   if (item.copied) item.copy.assign(request.local.begin(), request.local.end());
   if (settings_.record) {
     records_.push_back({on.from, on.to, request, {}});
-    if (request.op == Op::send || request.op == Op::put) records_.back().payload.assign(request.local.begin(), request.local.end());
+    if (request.op == Op::send || request.op == Op::put)
+      records_.back().payload.assign(request.local.begin(), request.local.end());
   }
-  if (const auto failure = failures_.find(accepted_); failure != failures_.end())
-    item.failure = failure->second;
+  if (const auto failure = failures_.find(accepted_); failure != failures_.end()) item.failure = failure->second;
   ++accepted_;
   ++on.unpolled;
   if (put_done_local && request.signalled && item.failure == ErrorCode::ok) done(on, item, false);
@@ -159,8 +165,10 @@ void Fabric::check(const Link& on, const WorkRequest& request) {
   std::string words;
   switch (request.op) {
     case Op::send:
-      if (size + sizeof(core::WireHeader) > can.max_message) words = fmt::format("a message of {} bytes, {} are possible", size + sizeof(core::WireHeader), can.max_message);
-      if (!request.signalled && size > can.max_inline) words = fmt::format("an unsignalled send of {} bytes, {} are inline", size, can.max_inline);
+      if (size + sizeof(core::WireHeader) > can.max_message)
+        words = fmt::format("a message of {} bytes, {} are possible", size + sizeof(core::WireHeader), can.max_message);
+      if (!request.signalled && size > can.max_inline)
+        words = fmt::format("an unsignalled send of {} bytes, {} are inline", size, can.max_inline);
       break;
     case Op::put:
       if (request.imm && !can.put_notify) words = "a put with imm";
@@ -204,7 +212,8 @@ void Fabric::leave(Port& port) {
     item.order = accepted_++;
     ++one.unpolled;
     one.wire.push_back(std::move(item));
-    while (!settings_.manual && deliver_from(one)) {}
+    while (!settings_.manual && deliver_from(one)) {
+    }
   }
   port.left = true;
 }

@@ -31,9 +31,9 @@ core::Capabilities full_capabilities();
 struct Settings {
   core::Capabilities capabilities = full_capabilities();
   std::size_t queue_depth = 64;  // requests of one link that its far end has not polled yet
-  bool manual = false;            // nothing is delivered before step() or deliver_all()
-  bool manual_connect = false;    // endpoints wait for connect()
-  bool record = true;             // false: records() stays empty
+  bool manual = false;           // nothing is delivered before step() or deliver_all()
+  bool manual_connect = false;   // endpoints wait for connect()
+  bool record = true;            // false: records() stays empty
 };
 
 /// A request that post() has accepted, with its payload as it was then.
@@ -66,8 +66,8 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   void connect(Rank a, Rank b);
 
   // --- faults: requests and posts are counted over the whole fabric, from 0 -----------------------------------
-  std::uint64_t posted() const noexcept { return posts_; }        // calls of post() for one request
-  std::uint64_t accepted() const noexcept { return accepted_; }   // requests
+  std::uint64_t posted() const noexcept { return posts_; }       // calls of post() for one request
+  std::uint64_t accepted() const noexcept { return accepted_; }  // requests
   /// The queue is full for `times` posts from the nth on.
   void refuse_posts(std::uint64_t nth, std::uint64_t times);
   /// The nth accepted request does not happen: a completion with `code` comes instead. A send cuts its pair.
@@ -105,10 +105,10 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
     Rank from = 0;
     Rank to = 0;
     std::deque<Item> wire;
-    std::size_t unpolled = 0;   // against queue_depth
+    std::size_t unpolled = 0;  // against queue_depth
     bool connected = false;
     bool opened = false;
-    bool ready = false;         // `from` has polled its `connected`
+    bool ready = false;  // `from` has polled its `connected`
     bool lost = false;
   };
   struct Entry {
@@ -124,7 +124,7 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
     bool armed = false;
     int event_fd = -1;
     std::deque<Entry> inbox;
-    std::deque<Entry> given;   // their payloads are valid until the next poll
+    std::deque<Entry> given;  // their payloads are valid until the next poll
   };
   struct Region {
     Rank owner = 0;

@@ -27,7 +27,8 @@ struct Key {
 
 core::Registration Fabric::register_memory(Rank owner, std::span<std::byte> memory, MemoryKind kind) {
   const Guard guard(mutex_);
-  if (kind == MemoryKind::device) throw Error(ErrorCode::not_supported, "the fake transport cannot reach device memory");
+  if (kind == MemoryKind::device)
+    throw Error(ErrorCode::not_supported, "the fake transport cannot reach device memory");
   if (refuse_registration_) throw Error(ErrorCode::no_memory, "the fake transport refuses to register memory");
   const Key key{.region = next_region_++, .owner = owner};
   regions_[key.region] = {owner, memory.data(), memory.size(), core::segments::find(memory).has_value()};
@@ -48,7 +49,8 @@ std::optional<std::uint64_t> Fabric::import_key(Rank owner, const core::PackedKe
   std::memcpy(&key, packed.bytes.data(), sizeof key);
   const auto region = regions_.find(key.region);
   if (key.magic != key_magic || key.owner != owner || region == regions_.end()) return std::nullopt;
-  if (!settings_.capabilities.rma || (!settings_.capabilities.private_rma && !region->second.shared)) return std::nullopt;
+  if (!settings_.capabilities.rma || (!settings_.capabilities.private_rma && !region->second.shared))
+    return std::nullopt;
   return key.region;
 }
 
@@ -60,7 +62,8 @@ std::string Fabric::move_memory(const Item& item) {
   const Region& region = found->second;
   auto* remote = reinterpret_cast<std::byte*>(request.remote.address);
   const std::size_t size = request.local.size();
-  if (remote < region.base || remote > region.base + region.size || size > static_cast<std::size_t>(region.base + region.size - remote))
+  if (remote < region.base || remote > region.base + region.size ||
+      size > static_cast<std::size_t>(region.base + region.size - remote))
     return fmt::format("{} bytes reach beyond the registered memory of {} bytes", size, region.size);
   switch (request.op) {
     case Op::put:

@@ -1,7 +1,7 @@
 # Tests that run a program as several processes.
 #
 #   godwit_process_test(NAME hello RANKS 1 2 5 LAUNCHERS mpirun godwit torch hosts COMMAND $<TARGET_FILE:hello>
-#                       [TIMEOUT 120] [STATUS 0|nonzero] [EXPECT regex...] [REJECT regex...]
+#                       [TIMEOUT 120] [STATUS 0|nonzero|any] [EXPECT regex...] [REJECT regex...]
 #                       [ENVIRONMENT NAME=value...] [LAUNCHER_ARGS arg...] [LABELS label...])
 #
 # makes one test per launcher and number of ranks: process.hello.mpirun.2 and so on. Launchers: Open MPI's mpirun,
