@@ -7,8 +7,7 @@
 
 namespace godwit::core {
 
-/// Milliseconds since an arbitrary start. The ServiceThread advances it about every 10 ms while the worker
-/// waits and every 100 ms otherwise; tests set it by hand.
+/// Milliseconds since an arbitrary start. The ServiceThread advances it every 100 ms; tests set it by hand.
 class Clock {
  public:
   std::int64_t now_ms() const noexcept { return now_ms_.load(std::memory_order_relaxed); }

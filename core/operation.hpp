@@ -42,6 +42,7 @@ struct Operation {
   };
   enum class State : std::uint8_t {
     connecting,  // waits for the endpoint
+    held,        // put with a notification: waits until earlier transfers to the same rank are under way
     posted,      // receive without a matching message yet; send that waits for its answer
     moving,      // bytes are on their way
     done,
@@ -56,6 +57,9 @@ struct Operation {
   bool truncated = false;
   bool synchronous = false;    // send: done only when matched
   bool reachable = false;      // one-sided: `remote` has a handle
+  bool outstanding = false;    // one-sided: counted in the peer's rma_outstanding
+  bool emulated = false;       // one-sided: counted in the peer's emulated_outstanding, too
+  bool posting = false;        // one-sided: counted in the peer's unposted
   bool failing = false;        // has failed, but work requests are still out: done when they are
   std::uint8_t in_flight = 0;  // work requests posted and not completed
   std::uint32_t context = 0;

@@ -57,7 +57,8 @@ class SelfTransport final : public Transport {
   void deregister_memory(const Registration&) noexcept override {}
 
   std::size_t poll(std::span<Completion> completions) noexcept override {
-    for (Event& given : given_) spare_.push_back(std::move(given.message));
+    for (Event& given : given_)
+      if (given.message.capacity() != 0) spare_.push_back(std::move(given.message));
     given_.clear();
     std::size_t count = 0;
     while (count < completions.size() && !events_.empty()) {

@@ -80,7 +80,15 @@ Worker::~Worker() {
 }
 
 Worker::Lock Worker::lock() {
-  if (mode_ == ThreadMode::multiple) return Lock(mutex_);
+  if (mode_ == ThreadMode::multiple) {
+    Lock held(mutex_, std::try_to_lock);
+    if (!held.owns_lock()) {
+      contenders_.fetch_add(1, std::memory_order_relaxed);
+      held.lock();
+      contenders_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    return held;
+  }
 #ifndef NDEBUG
   if (owner_ == std::thread::id{}) owner_ = std::this_thread::get_id();
   if (owner_ != std::this_thread::get_id())
@@ -125,6 +133,7 @@ void Worker::open(Peer& peer) {
     peer.lost_reason = error.what();
   }
   peer.state = Peer::State::lost;
+  ++died_;
   services_.log.error("{}", peer.lost_reason);
 }
 

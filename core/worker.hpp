@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -95,6 +96,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
+  /// Is the context one of a group that this rank has given up?
+  bool is_gone(std::uint32_t context) noexcept;
   /// Holds the worker's lock in ThreadMode::multiple; asserts the owner thread otherwise.
   Lock lock();
 
@@ -104,11 +107,11 @@ class Worker {
   Operation* post_recv(const RecvArguments& arguments);
   Operation* post_active(Group& group, std::span<const std::byte> data, Rank to, std::uint16_t handler);
   Operation* post_put(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
-                      std::optional<std::uint16_t> notify);
-  Operation* post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset);
+                      std::optional<std::uint16_t> notify, Group* group = nullptr);
+  Operation* post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset, Group* group = nullptr);
   /// kind: fetch_add or compare_swap; the value before goes to *result, widened to 64 bits.
   Operation* post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
-                         std::uint64_t operand, std::uint64_t compare, std::uint64_t* result);
+                         std::uint64_t operand, std::uint64_t compare, std::uint64_t* result, Group* group = nullptr);
 
   // --- matching ------------------------------------------------------------------------------------------
   /// One pass of progress, then a look.
@@ -124,15 +127,16 @@ class Worker {
   // --- progress and waiting --------------------------------------------------------------------------------
   /// One pass; returns how many events it handled.
   std::size_t progress();
+  /// Now and then: are those that receives wait for alive? wait_until() does it by itself; for loops of test().
+  void look_after_sources();
   /// Progresses until `ready` is true: spins, yields, sleeps. Takes the lock itself, `ready` runs under it.
   /// `what` is asked for words when a stall is reported. Throws Error(invalid_argument) inside a handler.
   void wait_until(const std::function<bool()>& ready, const Words& what);
   void wait(Operation& operation);
   /// Waits until everything issued to `target` (in the job) is visible there.
   Status flush(Rank target);
-  Status flush_all();
   /// Waits only where the next operation could overtake an earlier one: see fence() in window.hpp.
-  Status fence();
+  Status fence(Rank target);
 
   // --- operations ------------------------------------------------------------------------------------------
   Operation& new_operation(Operation::Kind kind, Group* group, Continuation then = {});
@@ -147,14 +151,20 @@ class Worker {
   /// Makes the group known, so that its messages find it. The worker keeps it until nothing refers to it.
   Group& add_group(Group group);
   void remove_group(Group& group) noexcept;
-  /// Lower bound of the next free context; grows with every group added.
+  /// Lower bound of the next free context.
   std::uint32_t next_context() const noexcept { return next_context_; }
+  /// Sets a context aside for a group that is about to be added; false if it is taken here.
+  bool claim_context(std::uint32_t context);
+  void unclaim_context(std::uint32_t context) noexcept { claimed_.erase(context); }
   /// Takes the next sequence number and compares with messages of that collective that came early.
   std::uint64_t begin_collective(Group& group, const CollectiveCall& call, std::uint32_t signature);
   /// Breaks the group here and tells every member. Returns at once, needs nobody's help.
   void abort_group(Group& group, ErrorCode code, const std::string& reason);
   void set_handler(Group& group, std::uint16_t id, ActiveMessageHandler handler);
   bool has_failed(Rank rank_in_job) const noexcept;
+  /// Connects to the members of a group that is not too large, and throws Error for one that has failed: for waits
+  /// that anyone could end.
+  void check_members(const Group& group);
 
   // --- memory -------------------------------------------------------------------------------------------------
   RegionTable& regions() noexcept { return regions_; }
@@ -169,6 +179,8 @@ class Worker {
 
   /// Sends what is queued, waits for streams, says good-bye. Gives up after `deadline`.
   void shutdown(std::chrono::milliseconds deadline) noexcept;
+  /// Removes all active message handlers.
+  void drop_handlers() noexcept;
 
   // --- for protocols and reports -----------------------------------------------------------------------------------
   Peer& peer(Rank rank_in_job);
@@ -182,6 +194,10 @@ class Worker {
   /// A message of a protocol; the payload is copied if it has to be queued.
   void send_control(Peer& peer, const WireHeader& header, std::span<const std::byte> payload);
   void add_stream(Operation& operation);
+  /// One-sided: from now on until it is done the operation is not (known to be) visible at the target.
+  void count_outstanding(Operation& operation, bool emulated) noexcept;
+  /// One-sided: `open` while a later operation could overtake it. Lets held notifications go.
+  void set_posting(Operation& operation, bool open);
   void grant_credit(Peer& peer, std::size_t bytes);
   void deliver_active(std::uint32_t context, std::uint16_t id, Peer& source, std::span<const std::byte> payload,
                       std::size_t charged);
@@ -246,7 +262,9 @@ class Worker {
   Operation* launch(Operation& operation, Continuation then);
   Operation* defer(Operation& operation, ErrorCode code, std::string detail, Continuation then);
   void start(Operation& operation);
-  Operation& new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size);
+  Operation& new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
+                           Group* group);
+  void settle(Operation& operation);
   void finish(Operation& operation, ErrorCode code, std::string detail);
   // worker_stream.cpp
   void pump_streams();
@@ -269,6 +287,7 @@ class Worker {
   void start_waiting_active();
   void keep_early(std::uint32_t context, std::uint16_t id, Peer& source, Unexpected& message);
   void drop_early(const Group& group) noexcept;
+  void purge_groups();
   // worker_report.cpp
   std::string describe_collective(const Operation& operation);
   std::string since_words(const Operation& operation) const;
@@ -299,11 +318,12 @@ class Worker {
   std::unordered_map<std::uint32_t, EarlyAbort> early_aborts_;
   std::unordered_map<std::uint32_t, std::vector<Unexpected*>> early_active_;  // no group or handler yet
   std::deque<Unexpected*> waiting_active_;                                    // announced, wait for memory
-  std::size_t incoming_active_ = 0;                     // bytes allocated for active messages on their way in
-  std::vector<ActiveMessageHandler> retired_handlers_;  // removed while a handler runs
-  std::vector<Mismatch> mismatches_;                    // wait for the other side's words
-  int died_ = 0;                                        // peers that are lost without a good-bye
+  std::size_t incoming_active_ = 0;  // bytes allocated for active messages on their way in
+  std::vector<std::map<std::uint16_t, ActiveMessageHandler>::node_type> retired_handlers_;  // removed while one runs
+  std::vector<Mismatch> mismatches_;  // wait for the other side's words
+  int died_ = 0;                      // peers that are lost without a good-bye
   std::uint32_t next_context_ = 2;
+  std::set<std::uint32_t> claimed_;  // contexts of groups that will be added
   std::array<Completion, 16> completions_;
   bool in_progress_ = false;
   bool in_handler_ = false;
@@ -314,7 +334,8 @@ class Worker {
   bool leader_ = false;    // multiple: somebody runs the progress loop
   bool sleeping_ = false;  // that somebody sleeps without the lock
   std::size_t followers_ = 0;
-  std::thread::id owner_;  // single
+  std::atomic<int> contenders_{0};  // threads that want the lock: the leader lets them in between passes
+  std::thread::id owner_;           // single
   std::thread::id handler_thread_;
 
   int epoll_fd_ = -1;

@@ -8,6 +8,7 @@ namespace godwit::core {
 
 void Worker::deliver_active(std::uint32_t context, std::uint16_t id, Peer& source, std::span<const std::byte> payload,
                             std::size_t charged) {
+  if (is_gone(context)) return grant_credit(source, charged);
   Group* group = find_group(context);
   const auto handler = group == nullptr ? decltype(group->handlers.begin()){} : group->handlers.find(id);
   if (group != nullptr && group->broken) return grant_credit(source, charged);
@@ -25,9 +26,14 @@ void Worker::deliver_active(std::uint32_t context, std::uint16_t id, Peer& sourc
   } catch (const std::exception& error) {
     abort_group(*group, ErrorCode::aborted,
                 fmt::format("the handler of active message {} threw: {}", id, error.what()));
+  } catch (...) {
+    abort_group(*group, ErrorCode::aborted, fmt::format("the handler of active message {} threw", id));
   }
   in_handler_ = outer;
-  if (!outer) retired_handlers_.clear();
+  if (!outer) {
+    std::exchange(retired_handlers_, {});
+    purge_groups();
+  }
   grant_credit(source, charged);
 }
 
@@ -42,8 +48,10 @@ void Worker::keep_early(std::uint32_t context, std::uint16_t id, Peer& source, U
 void Worker::set_handler(Group& group, std::uint16_t id, ActiveMessageHandler handler) {
   if (const auto known = group.handlers.find(id); known != group.handlers.end()) {
     // It may be the one that is running.
-    if (in_handler_) retired_handlers_.push_back(std::move(known->second));
-    group.handlers.erase(known);
+    if (in_handler_)
+      retired_handlers_.push_back(group.handlers.extract(known));
+    else
+      group.handlers.erase(known);
   }
   if (!handler) return;
   group.handlers[id] = std::move(handler);
@@ -64,9 +72,15 @@ void Worker::set_handler(Group& group, std::uint16_t id, ActiveMessageHandler ha
   }
 }
 
+void Worker::drop_handlers() noexcept {
+  std::vector<std::map<std::uint16_t, ActiveMessageHandler>> handlers;
+  for (const auto& [context, group] : groups_) handlers.push_back(std::exchange(group->handlers, {}));
+}
+
 // --- large ones ------------------------------------------------------------------------------------------------
 
 void Worker::receive_active(Peer& source, const WireHeader& header, const ReadyToSend& announcement) {
+  if (is_gone(header.context)) return refuse(source, announcement, ErrorCode::aborted);
   const Group* group = find_group(header.context);
   const auto id = static_cast<std::uint16_t>(header.tag);
   if (group != nullptr && group->broken) return refuse(source, announcement, group->error.code());
@@ -79,8 +93,10 @@ void Worker::receive_active(Peer& source, const WireHeader& header, const ReadyT
 
 // As much at a time as a sender may have in eager messages, or a single longer one.
 void Worker::begin_active(Peer& source, std::uint32_t context, Tag id, const ReadyToSend& announcement) {
-  if (incoming_active_ > 0 &&
-      announcement.size > options_.eager_window->value - std::min(incoming_active_, options_.eager_window->value)) {
+  // Behind one that waits already, or it would never get its turn.
+  if (!waiting_active_.empty() ||
+      (incoming_active_ > 0 &&
+       announcement.size > options_.eager_window->value - std::min(incoming_active_, options_.eager_window->value))) {
     Unexpected& message = matcher_.acquire();
     message.context = context;
     message.tag = id;

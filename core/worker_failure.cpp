@@ -25,8 +25,14 @@ void Worker::notify_peer_failed(Rank rank_in_job, std::string reason) {
 }
 
 void Worker::on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail, LossSeenBy seen_by) {
-  Peer& lost = peer(rank_in_job);
-  if (lost.state == Peer::State::lost && lost.lost_status != ErrorCode::ok) {
+  // Not peer(): a connection is not opened in order to bury it.
+  std::unique_ptr<Peer>& entry = peers_[static_cast<std::size_t>(rank_in_job)];
+  if (!entry) {
+    entry = std::make_unique<Peer>();
+    entry->rank = rank_in_job;
+  }
+  Peer& lost = *entry;
+  if (lost.state == Peer::State::lost) {  // the first verdict stands
     if (seen_by == LossSeenBy::transport) fail_operations(lost, seen_by);
     return;
   }
@@ -39,7 +45,6 @@ void Worker::on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail
   for (Mismatch& mismatch : mismatches_)
     if (mismatch.source == rank_in_job) mismatch.deadline_ms = 0;  // it will not answer
   fail_operations(lost, seen_by);
-  lost.rma_outstanding = lost.emulated_outstanding = 0;
 }
 
 // Requests that were never posted do not complete.
@@ -121,12 +126,20 @@ void Worker::watch_sources() {
     if (Peer& watched = peer(source); watched.state == Peer::State::lost) fail_operations(watched, LossSeenBy::others);
 }
 
+void Worker::check_members(const Group& group) {
+  constexpr int most_members = 128;
+  if (group.size() <= most_members)
+    for (const Rank member : group.world)
+      if (member != job_.rank) peer(member);
+  if (const Peer* failed = failed_member(group)) throw Error(failed->lost_status, lost_words(*failed));
+}
+
 // --- aborted groups --------------------------------------------------------------------------------------------
 
 void Worker::break_group(Group& group, ErrorCode code, const std::string& reason) {
   if (group.broken) return;
-  group.broken = true;
   group.error = Status(code, reason);
+  group.broken = true;
   std::erase_if(mismatches_, [&](const Mismatch& mismatch) { return mismatch.context == group.context; });
   std::vector<OperationId> concerned;
   for (Operation& operation : active_)

@@ -1,4 +1,7 @@
 // Probes, matched receives, cancel; groups and what came early for them.
+#include <algorithm>
+#include <iterator>
+
 #include "core/protocols/handlers.hpp"
 #include "core/worker.hpp"
 
@@ -64,6 +67,7 @@ Group* Worker::find_group(std::uint32_t context) noexcept {
 Group& Worker::add_group(Group group) {
   const std::uint32_t context = group.context;
   if (context < first_temporary_context) next_context_ = std::max(next_context_, context + 2);
+  claimed_.erase(context);
   Group& added = *groups_.emplace(context, std::make_unique<Group>(std::move(group))).first->second;
   if (const auto early = early_aborts_.find(context); early != early_aborts_.end()) {
     const EarlyAbort abort = std::move(early->second);
@@ -85,11 +89,30 @@ void Worker::remove_group(Group& group) noexcept {
   const auto node = groups_.find(group.context);
   retired_groups_.push_back(std::move(node->second));
   groups_.erase(node);
-  std::erase_if(retired_groups_, [&](const std::unique_ptr<Group>& retired) {
-    for (const Operation& operation : active_)
-      if (operation.group == retired.get()) return false;
-    return true;
-  });
+  if (!in_handler_) purge_groups();  // the running handler may belong to it
+}
+
+void Worker::purge_groups() {
+  const auto used = [&](const std::unique_ptr<Group>& retired) {
+    return std::any_of(active_.begin(), active_.end(),
+                       [&](const Operation& operation) { return operation.group == retired.get(); });
+  };
+  const auto unused = std::stable_partition(retired_groups_.begin(), retired_groups_.end(), used);
+  // Handlers may own communicators: destroying them comes back here, so the list must be in order before.
+  std::vector<std::unique_ptr<Group>> dead(std::make_move_iterator(unused),
+                                           std::make_move_iterator(retired_groups_.end()));
+  retired_groups_.erase(unused, retired_groups_.end());
+}
+
+bool Worker::claim_context(std::uint32_t context) {
+  if (groups_.contains(context) || !claimed_.insert(context).second) return false;
+  next_context_ = std::max(next_context_, context + 2);
+  return true;
+}
+
+bool Worker::is_gone(std::uint32_t context) noexcept {
+  const std::uint32_t even = context & ~1U;
+  return even < first_temporary_context && even < next_context_ && !claimed_.contains(even) && !groups_.contains(even);
 }
 
 std::uint64_t Worker::begin_collective(Group& group, const CollectiveCall& call, std::uint32_t signature) {

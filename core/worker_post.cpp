@@ -41,6 +41,7 @@ void Worker::finish(Operation& operation, ErrorCode code, std::string detail) {
     operation.peer->transport->deregister_memory(*operation.registration);
     operation.registration.reset();
   }
+  settle(operation);
   operation.state = Operation::State::done;
   operation.failing = false;
   operation.status = code;
@@ -52,6 +53,34 @@ void Worker::finish(Operation& operation, ErrorCode code, std::string detail) {
     release(operation);
   else
     wake_waiters();
+}
+
+// --- what one-sided operations leave open at their peer ---
+
+void Worker::count_outstanding(Operation& operation, bool emulated) noexcept {
+  operation.outstanding = true;
+  operation.emulated = emulated;
+  ++operation.peer->rma_outstanding;
+  if (emulated) ++operation.peer->emulated_outstanding;
+}
+
+void Worker::set_posting(Operation& operation, bool open) {
+  if (operation.posting == open) return;
+  operation.posting = open;
+  Peer& to = *operation.peer;
+  to.unposted += open ? 1 : std::uint64_t(-1);
+  while (to.unposted == 0 && !to.held.empty() && to.state == Peer::State::ready) {
+    Operation& next = to.held.front();
+    to.held.pop_front();
+    start(next);
+  }
+}
+
+void Worker::settle(Operation& operation) {
+  if (operation.outstanding) --operation.peer->rma_outstanding;
+  if (operation.emulated) --operation.peer->emulated_outstanding;
+  operation.outstanding = operation.emulated = false;
+  set_posting(operation, false);
 }
 
 void Worker::abandon(Operation& operation) noexcept {
@@ -99,6 +128,11 @@ Operation* Worker::launch(Operation& operation, Continuation then) {
 
 void Worker::start(Operation& operation) {
   Peer& to = *operation.peer;
+  if (operation.notify && to.unposted > 0) {
+    operation.state = Operation::State::held;
+    to.held.push_back(operation);
+    return;
+  }
   if (operation.key && !operation.reachable) {
     if (const auto handle = to.endpoint->import_key(*operation.key)) {
       operation.remote.handle = *handle;
@@ -196,8 +230,9 @@ Operation* Worker::post_active(Group& group, std::span<const std::byte> data, Ra
 
 // --- one-sided -------------------------------------------------------------------------------------------------
 
-Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size) {
-  Operation& operation = new_operation(kind, nullptr);
+Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
+                                 Group* group) {
+  Operation& operation = new_operation(kind, group);
   Peer& owner = peer(target.owner);
   operation.peer = &owner;
   operation.size = size;
@@ -221,23 +256,23 @@ Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std
 }
 
 Operation* Worker::post_put(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
-                            std::optional<std::uint16_t> notify) {
-  Operation& operation = new_one_sided(Operation::Kind::put, target, offset, data.size());
+                            std::optional<std::uint16_t> notify, Group* group) {
+  Operation& operation = new_one_sided(Operation::Kind::put, target, offset, data.size(), group);
   operation.buffer = const_cast<std::byte*>(data.data());
   if (notify) operation.notify = static_cast<std::uint32_t>(target.slot) << 16 | *notify;
   return launch(operation, {});
 }
 
-Operation* Worker::post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset) {
+Operation* Worker::post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset, Group* group) {
   if (data.empty()) return nullptr;
-  Operation& operation = new_one_sided(Operation::Kind::get, target, offset, data.size());
+  Operation& operation = new_one_sided(Operation::Kind::get, target, offset, data.size(), group);
   operation.buffer = data.data();
   return launch(operation, {});
 }
 
 Operation* Worker::post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
-                               std::uint64_t operand, std::uint64_t compare, std::uint64_t* result) {
-  Operation& operation = new_one_sided(kind, target, offset, width);
+                               std::uint64_t operand, std::uint64_t compare, std::uint64_t* result, Group* group) {
+  Operation& operation = new_one_sided(kind, target, offset, width, group);
   operation.width = width;
   operation.operand = operand;
   operation.compare = compare;

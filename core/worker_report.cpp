@@ -67,6 +67,7 @@ std::string Worker::describe(const Operation& operation) {
   if (operation.protocol != nullptr) text += fmt::format(", protocol {}", operation.protocol->name);
   switch (operation.state) {
     case Operation::State::connecting: text += ", waits for the connection"; break;
+    case Operation::State::held: text += ", waits for earlier transfers to the same rank"; break;
     case Operation::State::posted:
       text += operation.kind == Operation::Kind::recv   ? ", no matching message has come"
               : operation.kind == Operation::Kind::send ? ", announced, the receiver has not matched it"

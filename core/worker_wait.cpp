@@ -38,7 +38,10 @@ void Worker::request_report() noexcept {
 }
 
 void Worker::wait(Operation& operation) {
-  if (mode_ == ThreadMode::single && operation.done()) return;
+  {
+    const Lock held = lock();
+    if (operation.done()) return;
+  }
   wait_until([&] { return operation.done(); }, [&] { return describe(operation); });
 }
 
@@ -53,6 +56,7 @@ void Worker::wait_until(const std::function<bool()>& ready, const Words& what) {
   while (!ready()) {
     if (mode_ == ThreadMode::multiple && leader_) {
       ++followers_;
+      if (sleeping_) wake();  // what this thread has started may be done already, where only a poll sees it
       handed_over_.wait_for(held, std::chrono::milliseconds(sleep_ms));
       --followers_;
       warn_if_stalled(since_ms, warned_ms, what);
@@ -68,12 +72,26 @@ void Worker::wait_until(const std::function<bool()>& ready, const Words& what) {
       leader_ = false;
       throw;
     }
+    while (mode_ == ThreadMode::multiple && contenders_.load(std::memory_order_relaxed) > 0) {
+      held.unlock();
+      ::sched_yield();
+      held.lock();
+    }
     leader_ = false;
   }
   if (followers_ > 0) handed_over_.notify_all();
 }
 
+void Worker::look_after_sources() {
+  const std::int64_t now = services_.clock.now_ms();
+  if (now - watched_ms_ < watch_period_ms) return;
+  watched_ms_ = now;
+  if (matcher_.posted_count() > 0) watch_sources();
+}
+
 bool Worker::pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, const Words& what, Lock& held) {
+  if (services_.clock.now_ms() - since_ms >= watch_after_ms) look_after_sources();
+  warn_if_stalled(since_ms, warned_ms, what);
   const WaitLadder::Step step = ladder.next();
   if (step == WaitLadder::Step::spin) [[likely]] {
 #if defined(__x86_64__)
@@ -81,12 +99,6 @@ bool Worker::pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warn
 #endif
     return false;
   }
-  const std::int64_t now = services_.clock.now_ms();
-  if (now - since_ms >= watch_after_ms && now - watched_ms_ >= watch_period_ms) {
-    watched_ms_ = now;
-    watch_sources();
-  }
-  warn_if_stalled(since_ms, warned_ms, what);
   if (step == WaitLadder::Step::sleep && streams_.empty() && blocked_.empty() && deferred_.empty()) {
     sleep(held);
     return true;
@@ -124,9 +136,13 @@ void Worker::sleep(Lock& held) {
 // --- one-sided -------------------------------------------------------------------------------------------------
 
 Status Worker::flush(Rank target) {
-  Peer* const to = find_peer(target);
+  Peer* to = nullptr;
+  {
+    const Lock held = lock();
+    to = find_peer(target);
+  }
   if (to == nullptr) return {};
-  wait_until([&] { return to->rma_outstanding == 0 && to->waiting.empty(); },
+  wait_until([&] { return to->rma_outstanding == 0 && to->unposted == 0 && to->waiting.empty() && to->held.empty(); },
              [&] {
                return fmt::format("flush: {} puts and atomics to {} are not visible there yet", to->rma_outstanding,
                                   name_of(target));
@@ -166,26 +182,16 @@ Status Worker::flush(Rank target) {
   return {};
 }
 
-Status Worker::flush_all() {
-  Status first;
-  for (Rank target = 0; target < job_.size; ++target) {
-    Status status = flush(target);
-    if (!status.ok() && first.ok()) first = std::move(status);
-  }
-  return first;
-}
-
-Status Worker::fence() {
-  // Direct operations take effect in the order of posting, emulated ones in the order of messages; only an
-  // emulated one can be overtaken, by a direct one.
-  Status first;
-  for (Rank target = 0; target < job_.size; ++target) {
+Status Worker::fence(Rank target) {
+  {
+    // What is posted takes effect in order; what is not, and what the target's CPU executes, can be overtaken.
+    const Lock held = lock();
     const Peer* to = find_peer(target);
-    if (to == nullptr || (to->emulated_outstanding == 0 && to->waiting.empty())) continue;
-    Status status = flush(target);
-    if (!status.ok() && first.ok()) first = std::move(status);
+    if (to == nullptr ||
+        (to->emulated_outstanding == 0 && to->unposted == 0 && to->waiting.empty() && to->held.empty()))
+      return {};
   }
-  return first;
+  return flush(target);
 }
 
 void Worker::shutdown(std::chrono::milliseconds deadline) noexcept {
@@ -196,6 +202,14 @@ void Worker::shutdown(std::chrono::milliseconds deadline) noexcept {
   if (!blocked_.empty() || !streams_.empty())
     services_.log.warn("leaves with messages that their receivers did not take: {}", describe_all());
   for (const auto& transport : transports_) transport->shutdown();
+  // Nothing of what is still pending can be done any more, and nothing new be started.
+  const std::string words = fmt::format("{} has left the job", name_of(job_.rank));
+  for (const auto& [context, group] : groups_) break_group(*group, ErrorCode::cancelled, words);
+  while (!active_.empty()) {
+    Operation& operation = active_.front();
+    operation.in_flight = 0;
+    finish(operation, operation.failing ? operation.status : ErrorCode::cancelled, words);
+  }
 }
 
 }  // namespace godwit::core

@@ -37,18 +37,46 @@ void check_usable(const core::Group& group) {
   if (group.broken) throw Error(group.error);
 }
 
+void MemberWatch::look() {
+  constexpr std::int64_t period_ms = 200;
+  const std::int64_t now = worker_.services().clock.now_ms();
+  if (now - looked_ms_ < period_ms) return;
+  looked_ms_ = now;
+  worker_.check_members(group_);
+}
+
+detail::CommunicatorState& state_of(const std::shared_ptr<detail::CommunicatorState>& state) {
+  if (!state)
+    throw Error(ErrorCode::invalid_argument,
+                "this communicator is empty: split() left this rank out, or it was never made");
+  return *state;
+}
+
 }  // namespace runtime
 
 namespace detail {
 
+namespace {
+
+core::Group& add_locked(core::Worker& worker, core::Group&& members) {
+  const auto held = worker.lock();
+  return worker.add_group(std::move(members));
+}
+
+}  // namespace
+
 CommunicatorState::CommunicatorState(ContextState& owner, std::shared_ptr<ContextState> keep_alive, core::Group members)
-    : context(owner), keep(std::move(keep_alive)), worker(*owner.worker), group(worker.add_group(std::move(members))) {
+    : context(owner),
+      keep(std::move(keep_alive)),
+      worker(*owner.worker),
+      group(add_locked(worker, std::move(members))) {
+  const auto held = worker.lock();
   collectives = std::make_unique<collectives::CollectiveContext>(worker, group);
 }
 
 CommunicatorState::~CommunicatorState() {
-  collectives.reset();
   const auto held = worker.lock();
+  collectives.reset();
   worker.remove_group(group);
 }
 
@@ -60,36 +88,35 @@ void check_length(Collective collective, std::string_view which, std::size_t hav
                           to_string(collective), which, have, ranks, per_rank));
 }
 
+void check_divides(Collective collective, std::size_t elements, std::size_t ranks) {
+  if (elements % ranks == 0) return;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {} elements cannot be cut into equal blocks for {} ranks",
+                                                       to_string(collective), elements, ranks));
+}
+
 }  // namespace detail
 
 using detail::CommunicatorState;
+using runtime::state_of;
 
 namespace {
-
-CommunicatorState& state_of(const std::shared_ptr<CommunicatorState>& state) {
-  if (!state)
-    throw Error(ErrorCode::invalid_argument,
-                "this communicator is empty: split() left this rank out, or it was never made");
-  return *state;
-}
 
 void check_send(const core::Group& group, const void* data, std::size_t bytes, Rank to, Tag tag, const char* call) {
   runtime::check_rank(group, to, call);
   runtime::check_tag(tag, call);
   runtime::check_buffer(data, bytes, call);
-  runtime::check_usable(group);
 }
 
 void check_recv(const core::Group& group, const void* data, std::size_t bytes, Rank from, Tag tag, const char* call) {
   runtime::check_rank(group, from, call, true);
   runtime::check_tag(tag, call, true);
   runtime::check_buffer(data, bytes, call);
-  runtime::check_usable(group);
 }
 
 core::Operation* start_send(CommunicatorState& self, const void* data, std::size_t bytes, Rank to, Tag tag,
                             bool synchronous) {
   const auto held = self.worker.lock();
+  runtime::check_usable(self.group);
   core::SendArguments arguments;
   arguments.group = &self.group;
   arguments.data = {static_cast<const std::byte*>(data), bytes};
@@ -101,6 +128,7 @@ core::Operation* start_send(CommunicatorState& self, const void* data, std::size
 
 core::Operation* start_recv(CommunicatorState& self, void* data, std::size_t bytes, Rank from, Tag tag) {
   const auto held = self.worker.lock();
+  runtime::check_usable(self.group);
   core::RecvArguments arguments;
   arguments.group = &self.group;
   arguments.data = {static_cast<std::byte*>(data), bytes};
@@ -110,6 +138,12 @@ core::Operation* start_recv(CommunicatorState& self, void* data, std::size_t byt
 }
 
 }  // namespace
+
+void Communicator::flush(Rank to) {
+  CommunicatorState& self = state_of(state_);
+  runtime::check_rank(self.group, to, "flush");
+  if (Status status = self.worker.flush(self.group.to_world(to)); !status.ok()) throw Error(status);
+}
 
 Rank Communicator::rank() const { return state_of(state_).group.rank; }
 int Communicator::size() const { return state_of(state_).group.size(); }
@@ -153,6 +187,7 @@ std::optional<MessageInfo> Communicator::iprobe(Rank from, Tag tag) {
   CommunicatorState& self = state_of(state_);
   check_recv(self.group, nullptr, 0, from, tag, "probe");
   const auto held = self.worker.lock();
+  runtime::check_usable(self.group);
   return self.worker.probe(self.group, from, tag);
 }
 
@@ -160,6 +195,7 @@ std::optional<MatchedMessage> Communicator::improbe(Rank from, Tag tag) {
   CommunicatorState& self = state_of(state_);
   check_recv(self.group, nullptr, 0, from, tag, "mprobe");
   const auto held = self.worker.lock();
+  runtime::check_usable(self.group);
   core::Operation* operation = self.worker.probe_matched(self.group, from, tag);
   if (operation == nullptr) return std::nullopt;
   return MatchedMessage(&self.worker, operation, operation->info);
@@ -171,15 +207,17 @@ namespace {
 template <class Probe>
 auto wait_for_message(CommunicatorState& self, Rank from, Tag tag, Probe probe) {
   decltype(probe()) found;
+  runtime::MemberWatch watch(self.worker, self.group);
   self.worker.wait_until(
       [&] {
         found = probe();
         if (found) return true;
         runtime::check_usable(self.group);
-        if (from != any_source)
-          if (const core::Peer& source = self.worker.peer(self.group.to_world(from));
-              source.state == core::Peer::State::lost)
-            throw Error(ErrorCode::peer_failed, fmt::format("probe: {}", self.worker.lost_words(source)));
+        if (from == any_source)
+          watch.look();
+        else if (const core::Peer& source = self.worker.peer(self.group.to_world(from));
+                 source.state == core::Peer::State::lost)
+          throw Error(ErrorCode::peer_failed, fmt::format("probe: {}", self.worker.lost_words(source)));
         return false;
       },
       [&] { return fmt::format("probe from {} with tag {}, communicator {}", from, tag, self.group.context / 2); });
@@ -235,6 +273,7 @@ Request Communicator::message_bytes(const void* data, std::size_t bytes, Rank to
   CommunicatorState& self = state_of(state_);
   check_send(self.group, data, bytes, to, 0, "message");
   const auto held = self.worker.lock();
+  runtime::check_usable(self.group);
   return runtime::request_for(
       self.worker, self.worker.post_active(self.group, {static_cast<const std::byte*>(data), bytes}, to, id));
 }
@@ -243,8 +282,8 @@ Request Communicator::message_bytes(const void* data, std::size_t bytes, Rank to
 
 Request Communicator::icollective(const CollectiveCall& call) {
   CommunicatorState& self = state_of(state_);
-  runtime::check_usable(self.group);
   const auto held = self.worker.lock();
+  runtime::check_usable(self.group);
   return runtime::request_for(self.worker, collectives::start_collective(self.worker, *self.collectives, call));
 }
 

@@ -23,7 +23,7 @@ struct CommunicatorState {
   ContextState& context;
   const std::shared_ptr<ContextState> keep;  // empty for the world, which the context owns
   core::Worker& worker;
-  core::Group& group;
+  core::Group& group;  // the worker's
   std::unique_ptr<collectives::CollectiveContext> collectives;
 };
 
@@ -56,7 +56,22 @@ Request request_for(core::Worker& worker, core::Operation* operation);
 void check_rank(const core::Group& group, Rank rank, const char* call, bool wildcard = false);
 void check_tag(Tag tag, const char* call, bool wildcard = false);
 void check_buffer(const void* data, std::size_t bytes, const char* call);
-/// Throws the group's error if it is broken.
+/// Throws the group's error if it is broken. Under the worker's lock.
 void check_usable(const core::Group& group);
+/// For waits that any member could end: looks now and then whether all of them live. Throws Error for one that does
+/// not.
+class MemberWatch {
+ public:
+  explicit MemberWatch(core::Worker& worker, const core::Group& group)
+      : worker_(worker), group_(group), looked_ms_(worker.services().clock.now_ms()) {}
+  void look();
+
+ private:
+  core::Worker& worker_;
+  const core::Group& group_;
+  std::int64_t looked_ms_;
+};
+/// Throws for an empty handle.
+detail::CommunicatorState& state_of(const std::shared_ptr<detail::CommunicatorState>& state);
 
 }  // namespace godwit::runtime

@@ -94,14 +94,15 @@ ContextState::ContextState(std::unique_ptr<core::OptionSet> loaded, std::vector<
   const bool oversubscribed = runtime::is_oversubscribed(job, card, directory);
   if (oversubscribed) log->debug("more ranks than CPUs on this host: waits yield early and sleep");
   worker = std::make_unique<core::Worker>(services, directory, job, mode, std::move(transports), oversubscribed);
-  bootstrap->on_failure([this](Rank rank, std::string reason) {
-    log->info("the launcher reports: {}", reason);
-    worker->notify_peer_failed(rank, std::move(reason));
-  });
   std::vector<Rank> everyone(static_cast<std::size_t>(job.size));
   std::iota(everyone.begin(), everyone.end(), 0);
   world = std::make_unique<CommunicatorState>(*this, nullptr, core::make_group(0, job.rank, std::move(everyone)));
   signal_watch = runtime::watch_state_signal(*this);
+  // Last: whoever throws above leaves no handler behind. Deaths reported before are not lost.
+  bootstrap->on_failure([this](Rank rank, std::string reason) {
+    log->info("the launcher reports: {}", reason);
+    worker->notify_peer_failed(rank, std::move(reason));
+  });
 }
 
 ContextState::~ContextState() {
@@ -116,6 +117,8 @@ void ContextState::leave() noexcept {
   left = true;
   signal_watch.reset();
   if (worker) worker->shutdown(std::chrono::seconds(5));
+  // They may own handles of this context.
+  if (worker) worker->drop_handlers();
   bootstrap->on_failure({});
   bootstrap->finalize();
 }
@@ -172,6 +175,7 @@ void Context::progress() {
 }
 
 void Context::abort(int exit_status, std::string_view reason) {
+  if (exit_status < 1 || exit_status > 255) exit_status = 1;
   state_->log->error("aborts the job with status {}: {}", exit_status, reason);
   state_->bootstrap->abort(exit_status, reason);
   ::_exit(exit_status);

@@ -32,32 +32,51 @@ std::shared_ptr<CommunicatorState> make_child(const std::shared_ptr<Communicator
                                              core::make_group(context, rank, std::move(world)));
 }
 
-std::uint32_t agreed_context(Communicator& among, const core::Worker& worker) {
-  std::uint32_t context = worker.next_context();
-  among.allreduce(context, max);
-  return context;
+// Threads of a member may be making several communicators at once: a number that one of them has taken meanwhile is
+// proposed again higher up.
+std::uint32_t agreed_context(Communicator& among, core::Worker& worker) {
+  for (;;) {
+    std::uint32_t context = 0;
+    {
+      const auto held = worker.lock();
+      context = worker.next_context();
+    }
+    among.allreduce(context, max);
+    std::uint8_t claimed = 0;
+    {
+      const auto held = worker.lock();
+      claimed = worker.claim_context(context) ? 1 : 0;
+    }
+    std::uint8_t everywhere = claimed;
+    among.allreduce(everywhere, min);
+    if (everywhere != 0) return context;
+    const auto held = worker.lock();
+    if (claimed != 0) worker.unclaim_context(context);
+  }
 }
 
 }  // namespace
 
 Communicator Communicator::dup() {
+  const core::Group& group = runtime::state_of(state_).group;
   const std::uint32_t context = agreed_context(*this, state_->worker);
-  return Communicator(make_child(state_, context, state_->group.rank, state_->group.world));
+  return Communicator(make_child(state_, context, group.rank, group.world));
 }
 
 Communicator Communicator::split(int color, int key) {
   struct Wish {
-    std::int32_t color, key;
-    std::uint32_t context;
-    std::int32_t rank;
+    std::int32_t color, key, rank;
   };
-  const core::Group& group = state_->group;
-  const Wish own{color, key, state_->worker.next_context(), group.rank};
+  const core::Group& group = runtime::state_of(state_).group;
+  const Wish own{color, key, group.rank};
   std::vector<Wish> wishes(static_cast<std::size_t>(group.size()));
   allgather(own, wishes);
-  std::uint32_t context = 0;
-  for (const Wish& wish : wishes) context = std::max(context, wish.context);
-  if (color < 0) return {};
+  const std::uint32_t context = agreed_context(*this, state_->worker);
+  if (color < 0) {
+    const auto held = state_->worker.lock();
+    state_->worker.unclaim_context(context);
+    return {};
+  }
   std::erase_if(wishes, [&](const Wish& wish) { return wish.color != color; });
   std::stable_sort(wishes.begin(), wishes.end(), [](const Wish& a, const Wish& b) { return a.key < b.key; });
   Rank rank = 0;
@@ -70,7 +89,7 @@ Communicator Communicator::split(int color, int key) {
 }
 
 Communicator Communicator::from_ranks(std::span<const Rank> ranks) {
-  const core::Group& group = state_->group;
+  const core::Group& group = runtime::state_of(state_).group;
   Rank own = any_source;
   std::vector<Rank> world;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -87,7 +106,11 @@ Communicator Communicator::from_ranks(std::span<const Rank> ranks) {
 
   // The members agree over a passing group of their own, so that others need not take part, nor be alive. Its
   // context comes from the list and from how often it was used, which all of them know.
-  const std::uint32_t turn = state_->context.group_creations[world]++;
+  std::uint32_t turn = 0;
+  {
+    const auto held = state_->worker.lock();
+    turn = state_->context.group_creations[world]++;
+  }
   std::vector<Rank> named = world;
   named.push_back(static_cast<Rank>(turn));
   const std::uint64_t hash = core::hash64({reinterpret_cast<const char*>(named.data()), named.size() * sizeof(Rank)});

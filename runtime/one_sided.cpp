@@ -31,17 +31,19 @@ namespace {
 void check_range(const core::RemoteRegion& target, std::uint64_t offset, std::uint64_t bytes, const char* call) {
   if (offset <= target.size && bytes <= target.size - offset) return;
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: bytes {}..{} are outside the region of rank {}, which has {} bytes", call, offset,
-                          offset + bytes, target.owner, target.size));
+              fmt::format("{}: {} bytes at {} are outside the region of rank {} of the job, which has {} bytes", call,
+                          bytes, offset, target.owner, target.size));
 }
 
 void wait_for_notify(detail::RegionState& region, std::uint16_t id, std::uint64_t count) {
   core::Worker& worker = region.communicator->worker;
   const core::Group& group = region.communicator->group;
+  runtime::MemberWatch watch(worker, group);
   worker.wait_until(
       [&] {
         if (worker.regions().take(region.entry->slot, id, count)) return true;
         runtime::check_usable(group);
+        watch.look();
         return false;
       },
       [&] {
@@ -80,37 +82,61 @@ void throw_unless_ok(const Status& status) {
 
 Region Communicator::region_bytes(void* data, std::size_t bytes) {
   runtime::check_buffer(data, bytes, "region");
+  runtime::state_of(state_);
   return Region(std::make_shared<detail::RegionState>(state_, std::span(static_cast<std::byte*>(data), bytes)));
 }
 
-const RemoteKey& Region::key() const { return state_->key; }
-std::span<std::byte> Region::bytes() const { return state_->entry->memory; }
-void Region::wait_notify(std::uint16_t id, std::uint64_t count) { wait_for_notify(*state_, id, count); }
-bool Region::test_notify(std::uint16_t id, std::uint64_t count) { return test_for_notify(*state_, id, count); }
+namespace {
+
+detail::RegionState& made(const std::shared_ptr<detail::RegionState>& region) {
+  if (!region) throw Error(ErrorCode::invalid_argument, "this region is empty: Communicator::region() makes one");
+  return *region;
+}
+
+// A key comes from anywhere: its owner must be a rank of this job.
+core::RemoteRegion target_of_key(const detail::CommunicatorState& self, const RemoteKey& key) {
+  core::RemoteRegion target = core::decode_key(key);
+  if (target.owner < 0 || target.owner >= self.worker.job().size)
+    throw Error(ErrorCode::invalid_argument, fmt::format("the key belongs to rank {} of a job, this one has {} ranks",
+                                                         target.owner, self.worker.job().size));
+  return target;
+}
+
+}  // namespace
+
+const RemoteKey& Region::key() const { return made(state_).key; }
+std::span<std::byte> Region::bytes() const { return made(state_).entry->memory; }
+void Region::wait_notify(std::uint16_t id, std::uint64_t count) { wait_for_notify(made(state_), id, count); }
+bool Region::test_notify(std::uint16_t id, std::uint64_t count) { return test_for_notify(made(state_), id, count); }
 
 Request Communicator::put_bytes(const void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset,
                                 PutOptions options) {
-  core::RemoteRegion target = core::decode_key(key);
+  core::RemoteRegion target = target_of_key(runtime::state_of(state_), key);
   runtime::check_buffer(data, bytes, "put");
   check_range(target, offset, bytes, "put");
   core::Worker& worker = state_->worker;
+  core::Group& group = state_->group;
   const auto held = worker.lock();
+  runtime::check_usable(group);
   return runtime::request_for(
-      worker, worker.post_put(target, {static_cast<const std::byte*>(data), bytes}, offset, options.notify));
+      worker, worker.post_put(target, {static_cast<const std::byte*>(data), bytes}, offset, options.notify, &group));
 }
 
 Request Communicator::get_bytes(void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset) {
-  core::RemoteRegion target = core::decode_key(key);
+  core::RemoteRegion target = target_of_key(runtime::state_of(state_), key);
   runtime::check_buffer(data, bytes, "get");
   check_range(target, offset, bytes, "get");
   core::Worker& worker = state_->worker;
+  core::Group& group = state_->group;
   const auto held = worker.lock();
-  return runtime::request_for(worker, worker.post_get(target, {static_cast<std::byte*>(data), bytes}, offset));
+  runtime::check_usable(group);
+  return runtime::request_for(worker, worker.post_get(target, {static_cast<std::byte*>(data), bytes}, offset, &group));
 }
 
 // --- windows ---------------------------------------------------------------------------------------------------
 
 ByteWindow Communicator::window_bytes(void* data, std::size_t bytes) {
+  runtime::state_of(state_);
   runtime::check_buffer(data, bytes, "window");
   auto window = std::make_shared<detail::WindowState>();
   window->region = std::make_unique<detail::RegionState>(state_, std::span(static_cast<std::byte*>(data), bytes));
@@ -131,7 +157,6 @@ detail::WindowState& open(const std::shared_ptr<detail::WindowState>& window) {
 core::RemoteRegion& target_of(detail::WindowState& window, Rank rank, const char* call) {
   const core::Group& group = window.region->communicator->group;
   runtime::check_rank(group, rank, call);
-  runtime::check_usable(group);
   return window.targets[static_cast<std::size_t>(rank)];
 }
 
@@ -149,9 +174,11 @@ Request ByteWindow::put_bytes(const void* data, std::size_t bytes, Rank to, std:
   runtime::check_buffer(data, bytes, "put");
   check_range(target, displacement, bytes, "put");
   core::Worker& worker = worker_of(self);
+  core::Group& group = self.region->communicator->group;
   const auto held = worker.lock();
-  return runtime::request_for(
-      worker, worker.post_put(target, {static_cast<const std::byte*>(data), bytes}, displacement, options.notify));
+  runtime::check_usable(group);
+  return runtime::request_for(worker, worker.post_put(target, {static_cast<const std::byte*>(data), bytes},
+                                                      displacement, options.notify, &group));
 }
 
 Request ByteWindow::get_bytes(void* data, std::size_t bytes, Rank from, std::size_t displacement) {
@@ -160,8 +187,11 @@ Request ByteWindow::get_bytes(void* data, std::size_t bytes, Rank from, std::siz
   runtime::check_buffer(data, bytes, "get");
   check_range(target, displacement, bytes, "get");
   core::Worker& worker = worker_of(self);
+  core::Group& group = self.region->communicator->group;
   const auto held = worker.lock();
-  return runtime::request_for(worker, worker.post_get(target, {static_cast<std::byte*>(data), bytes}, displacement));
+  runtime::check_usable(group);
+  return runtime::request_for(worker,
+                              worker.post_get(target, {static_cast<std::byte*>(data), bytes}, displacement, &group));
 }
 
 Request ByteWindow::fetch_add_bytes(std::uint64_t operand, std::uint64_t* result, std::size_t width, Rank to,
@@ -170,9 +200,12 @@ Request ByteWindow::fetch_add_bytes(std::uint64_t operand, std::uint64_t* result
   core::RemoteRegion& target = target_of(self, to, "fetch_add");
   check_word(target, width, displacement, "fetch_add");
   core::Worker& worker = worker_of(self);
+  core::Group& group = self.region->communicator->group;
   const auto held = worker.lock();
-  return runtime::request_for(worker, worker.post_atomic(core::Operation::Kind::fetch_add, target, displacement,
-                                                         static_cast<std::uint32_t>(width), operand, 0, result));
+  runtime::check_usable(group);
+  return runtime::request_for(worker,
+                              worker.post_atomic(core::Operation::Kind::fetch_add, target, displacement,
+                                                 static_cast<std::uint32_t>(width), operand, 0, result, &group));
 }
 
 Request ByteWindow::compare_swap_bytes(std::uint64_t expected, std::uint64_t desired, std::uint64_t* result,
@@ -181,9 +214,12 @@ Request ByteWindow::compare_swap_bytes(std::uint64_t expected, std::uint64_t des
   core::RemoteRegion& target = target_of(self, to, "compare_swap");
   check_word(target, width, displacement, "compare_swap");
   core::Worker& worker = worker_of(self);
+  core::Group& group = self.region->communicator->group;
   const auto held = worker.lock();
-  return runtime::request_for(worker, worker.post_atomic(core::Operation::Kind::compare_swap, target, displacement,
-                                                         static_cast<std::uint32_t>(width), desired, expected, result));
+  runtime::check_usable(group);
+  return runtime::request_for(worker,
+                              worker.post_atomic(core::Operation::Kind::compare_swap, target, displacement,
+                                                 static_cast<std::uint32_t>(width), desired, expected, result, &group));
 }
 
 void ByteWindow::flush(Rank to) {
@@ -191,8 +227,22 @@ void ByteWindow::flush(Rank to) {
   throw_unless_ok(worker_of(self).flush(target_of(self, to, "flush").owner));
 }
 
-void ByteWindow::flush_all() { throw_unless_ok(worker_of(open(state_)).flush_all()); }
-void ByteWindow::fence() { throw_unless_ok(worker_of(open(state_)).fence()); }
+namespace {
+
+// For every target of the window, dead ones included; then throws the first error.
+void for_all_targets(detail::WindowState& window, Status (core::Worker::*wait)(Rank)) {
+  Status first;
+  for (const core::RemoteRegion& target : window.targets) {
+    Status status = (worker_of(window).*wait)(target.owner);
+    if (!status.ok() && first.ok()) first = std::move(status);
+  }
+  throw_unless_ok(first);
+}
+
+}  // namespace
+
+void ByteWindow::flush_all() { for_all_targets(open(state_), &core::Worker::flush); }
+void ByteWindow::fence() { for_all_targets(open(state_), &core::Worker::fence); }
 void ByteWindow::wait_notify(std::uint16_t id, std::uint64_t count) {
   wait_for_notify(*open(state_).region, id, count);
 }

@@ -75,7 +75,10 @@ MessageInfo Request::wait() {
 bool Request::poll() {
   if (operation_ == nullptr) return true;
   const auto held = worker_->lock();
-  if (!operation_->done()) worker_->progress();
+  if (!operation_->done()) {
+    worker_->progress();
+    worker_->look_after_sources();
+  }
   return operation_->done();
 }
 

@@ -66,6 +66,7 @@ void on_eager(Worker& worker, Peer& peer, const WireHeader& header, std::span<co
     finish_receive(worker, *receive);
     return;
   }
+  if (worker.is_gone(header.context)) return worker.grant_credit(peer, eager_charge(payload.size()));
   Unexpected& message = worker.matcher().acquire();
   message.kind = MessageKind::eager;
   message.context = header.context;

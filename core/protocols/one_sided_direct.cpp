@@ -21,7 +21,7 @@ double rma_cost(const Route& route, std::size_t size) {
 double atomic_cost(const Route& route, std::size_t) { return route.capabilities.rma_overhead_s; }
 
 void start_put(Worker& worker, Operation& operation) {
-  ++operation.peer->rma_outstanding;
+  worker.count_outstanding(operation, false);
   operation.state = Operation::State::moving;
   pump_transfer(worker, operation);
 }
@@ -34,10 +34,7 @@ void start_get(Worker& worker, Operation& operation) {
 void on_put_done(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
   --operation.in_flight;
   Peer& peer = *operation.peer;
-  if (status != ErrorCode::ok) {
-    --peer.rma_outstanding;
-    return worker.complete(operation, status, std::string(detail));
-  }
+  if (status != ErrorCode::ok) return worker.complete(operation, status, std::string(detail));
   if (!advance_transfer(operation)) return pump_transfer(worker, operation);
   if (operation.notify && !peer.capabilities.put_notify) {
     // Sends and puts of one endpoint share a queue pair: the message arrives after the payload.
@@ -45,7 +42,6 @@ void on_put_done(Worker& worker, Operation& operation, ErrorCode status, std::st
     header.tag = *operation.notify;
     worker.send_control(peer, header, {});
   }
-  --peer.rma_outstanding;
   worker.complete(operation);
 }
 
@@ -58,7 +54,7 @@ void on_get_done(Worker& worker, Operation& operation, ErrorCode status, std::st
 
 void start_atomic(Worker& worker, Operation& operation) {
   Peer& peer = *operation.peer;
-  ++peer.rma_outstanding;
+  worker.count_outstanding(operation, false);
   operation.state = Operation::State::moving;
   WorkRequest request;
   request.op = operation.kind == Operation::Kind::fetch_add ? Op::fetch_add : Op::compare_swap;
@@ -73,7 +69,6 @@ void start_atomic(Worker& worker, Operation& operation) {
 
 void on_atomic_done(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
   --operation.in_flight;
-  --operation.peer->rma_outstanding;
   if (status == ErrorCode::ok && operation.result != nullptr) *operation.result = operation.fetched;
   worker.complete(operation, status, std::string(detail));
 }

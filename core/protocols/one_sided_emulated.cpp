@@ -22,19 +22,13 @@ double get_cost(const Route& route, std::size_t size) {
 
 double atomic_cost(const Route& route, std::size_t) { return 2 * route.capabilities.latency_s; }
 
-void begin(Operation& operation) noexcept {
-  ++operation.peer->rma_outstanding;
-  ++operation.peer->emulated_outstanding;
+void begin(Worker& worker, Operation& operation) noexcept {
+  worker.count_outstanding(operation, true);
   operation.state = Operation::State::moving;
 }
 
-void end(Operation& operation) noexcept {
-  --operation.peer->rma_outstanding;
-  --operation.peer->emulated_outstanding;
-}
-
 void start_put(Worker& worker, Operation& operation) {
-  begin(operation);
+  begin(worker, operation);
   worker.add_stream(operation);
 }
 
@@ -46,12 +40,13 @@ void on_put_piece(Worker& worker, Operation& operation, ErrorCode status, std::s
 
 void start_get(Worker& worker, Operation& operation) {
   operation.state = Operation::State::moving;
+  worker.set_posting(operation, true);  // until the answer a later put may change what it reads
   const GetRequest wish{operation.id, operation.offset, operation.size, operation.slot, {}};
   worker.send_control(*operation.peer, worker.header(*operation.peer, MessageKind::get_request), wire_bytes(wish));
 }
 
 void start_atomic(Worker& worker, Operation& operation) {
-  begin(operation);
+  begin(worker, operation);
   const AtomicRequest wish{operation.id,
                            operation.offset,
                            operation.operand,
@@ -148,7 +143,6 @@ void on_put_ack(Worker& worker, Peer& peer, const WireHeader&, std::span<const s
   if (operation == nullptr || operation->peer != &peer || operation->protocol != &put_emulated_protocol ||
       operation->state != Operation::State::posted)
     return;
-  end(*operation);
   if (answer->status == ErrorCode::ok) return worker.complete(*operation);
   worker.complete(*operation, error_from_wire(answer->status),
                   "put to " + worker.name_of(peer.rank) + ": the region is no longer registered there");
@@ -194,7 +188,6 @@ void on_atomic_reply(Worker& worker, Peer& peer, const WireHeader&, std::span<co
   if (operation == nullptr || operation->peer != &peer || operation->protocol != &atomic_emulated_protocol ||
       operation->state != Operation::State::moving)
     return;
-  end(*operation);
   if (reply->status != ErrorCode::ok)
     return worker.complete(*operation, error_from_wire(reply->status),
                            "atomic at " + worker.name_of(peer.rank) + ": the region is no longer registered there");

@@ -101,6 +101,7 @@ void on_ready_to_send(Worker& worker, Peer& peer, const WireHeader& header, std:
     receive->info = {receive->group->to_group(peer.rank), header.tag, announcement->size};
     return begin_receive(worker, *receive, peer, *announcement);
   }
+  if (worker.is_gone(header.context)) return worker.refuse(peer, *announcement, ErrorCode::aborted);
   Unexpected& message = worker.matcher().acquire();
   message.kind = MessageKind::ready_to_send;
   message.context = header.context;

@@ -34,6 +34,7 @@ void pump_transfer(Worker& worker, Operation& operation) {
     worker.submit(peer, request);
     if (operation.size == 0) break;
   }
+  if (put || operation.kind == Operation::Kind::get) worker.set_posting(operation, operation.posted < operation.size);
 }
 
 bool advance_transfer(Operation& operation) noexcept {

@@ -45,7 +45,8 @@ class MatchedMessage {
 };
 
 /// An active message as its handler sees it. The payload is valid during the call only. A handler may
-/// send, put and complete things; it may not wait.
+/// send, put and complete things; it may not wait, so the buffers of what it starts and does not see completed must
+/// outlive the handler.
 struct ActiveMessage {
   Rank source;
   std::span<const std::byte> payload;
@@ -130,6 +131,8 @@ class Communicator {
   Request put_bytes(const void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset,
                     PutOptions options = {});
   Request get_bytes(void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset);
+  /// Waits until all puts and atomics issued to `to` are visible there, by key or through windows.
+  void flush(Rank to);
   /// Collective: every rank exposes its range.
   template <ContiguousData B>
   Window<std::ranges::range_value_t<B>> window(B&& data) {

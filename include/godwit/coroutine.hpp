@@ -4,11 +4,12 @@
 //     co_await comm.isend(x, 1);
 //     MessageInfo info = co_await comm.irecv(x, 1);
 //   }
-//   godwit::run({ping(a), ping(b)});   // resumes whichever is ready, until all are done
+//   godwit::run(ping(a), ping(b));   // resumes whichever is ready, until all are done
 #pragma once
 
 #include <godwit/request.hpp>
 
+#include <concepts>
 #include <coroutine>
 #include <exception>
 #include <utility>
@@ -91,6 +92,13 @@ inline void run(std::vector<Task> tasks) {
       if (task.ready()) task.resume();
     }
   }
+}
+
+template <std::same_as<Task>... T>
+requires(sizeof...(T) > 0) void run(T... tasks) {
+  std::vector<Task> all;
+  (all.push_back(std::move(tasks)), ...);
+  run(std::move(all));
 }
 
 }  // namespace godwit

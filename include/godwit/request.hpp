@@ -25,7 +25,9 @@ struct MessageInfo {
 };
 
 /// Move-only handle of an operation. The destructor cancels a pending receive, then waits, so that no
-/// transport ever writes into a buffer that is gone. A default-constructed Request is done.
+/// transport ever writes into a buffer that is gone. A default-constructed Request is done. A Request must not outlive
+/// its Context. In a handler of an active message, where nothing can be waited for, the destructor lets the operation
+/// go on: its buffer must outlive it.
 class [[nodiscard]] Request {
  public:
   Request() noexcept = default;

@@ -99,18 +99,18 @@ class Window : public ByteWindow {
   template <SendBuffer B>
   Request put(const B& data, Rank to, std::size_t index = 0, PutOptions options = {}) {
     auto bytes = detail::bytes_of(data);
-    return put_bytes(bytes.data(), bytes.size(), to, index * sizeof(T), options);
+    return put_bytes(bytes.data(), bytes.size(), to, at(index), options);
   }
   template <RecvBuffer B>
   Request get(B&& data, Rank from, std::size_t index = 0) {
     auto bytes = detail::writable_bytes_of(data);
-    return get_bytes(bytes.data(), bytes.size(), from, index * sizeof(T));
+    return get_bytes(bytes.data(), bytes.size(), from, at(index));
   }
   /// Blocking; returns the value before.
   T fetch_add(T operand, Rank to,
               std::size_t index = 0) requires(std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8)) {
     std::uint64_t before = 0;
-    fetch_add_bytes(static_cast<std::uint64_t>(operand), &before, sizeof(T), to, index * sizeof(T)).wait();
+    fetch_add_bytes(static_cast<std::uint64_t>(operand), &before, sizeof(T), to, at(index)).wait();
     return static_cast<T>(before);
   }
   /// Blocking; returns the value before: equal to `expected` exactly when the swap happened.
@@ -118,13 +118,20 @@ class Window : public ByteWindow {
                  std::size_t index = 0) requires(std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8)) {
     std::uint64_t before = 0;
     compare_swap_bytes(static_cast<std::uint64_t>(expected), static_cast<std::uint64_t>(desired), &before, sizeof(T),
-                       to, index * sizeof(T))
+                       to, at(index))
         .wait();
     return static_cast<T>(before);
   }
   std::span<T> elements() const {
     auto bytes = local();
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+ private:
+  // Saturates, so that an absurd index is out of bounds and does not wrap.
+  static std::size_t at(std::size_t index) noexcept {
+    constexpr std::size_t most = static_cast<std::size_t>(-1);
+    return index > most / sizeof(T) ? most : index * sizeof(T);
   }
 };
 

@@ -121,6 +121,29 @@ TEST(Abort, AMemberThatIsGoneDoesNotMatter) {
   EXPECT_TRUE(cluster.world(1).broken);
 }
 
+// A long message of an aborted communicator does not go on to fill the wire.
+TEST(Abort, AStreamStops) {
+  ClusterSettings settings{.fabric = {.queue_depth = 4, .manual = true}};
+  core::Capabilities& can = settings.fabric.capabilities;
+  can.rma = can.private_rma = false;
+  can.max_inline = 0;
+  Cluster cluster(settings);
+  cluster.connect_all();
+  const Pending in = cluster.recv(1, 0, 1'000'000), out = cluster.send(0, 1, pattern(1'000'000, 1));
+  while (cluster.fabric().script().empty() || cluster.fabric().script().back() != "0>1 data 8192") {
+    cluster.fabric().step();
+    cluster.pass();
+  }
+  cluster.worker(0).abort_group(cluster.world(0), ErrorCode::aborted, "enough");
+  EXPECT_FALSE(out.done()) << "the wire still reads its buffer";
+  const std::size_t before = cluster.fabric().script().size();
+  cluster.settle();
+  ASSERT_TRUE(in.done() && out.done());
+  EXPECT_EQ(out.status(), ErrorCode::aborted);
+  const auto script = cluster.fabric().script();
+  for (std::size_t i = before; i < script.size(); ++i) EXPECT_NE(script[i], "0>1 data 8192");
+}
+
 // --- mismatches ------------------------------------------------------------------------------------------------
 
 // `late`: the message meets a posted receive. Else it comes before the receiver makes its call. `size`: rendezvous too.

@@ -235,11 +235,40 @@ TEST(Loss, QueuedRequestsAreDropped) {
   cluster.connect_all();
   cluster.stop(1);
   std::vector<Pending> outs;
-  for (std::size_t i = 0; i < 30; ++i) outs.push_back(cluster.send(0, 1, pattern(i * 1000, i)));
+  for (std::size_t i = 0; i < 30; ++i) outs.push_back(cluster.send(0, 1, pattern(i % 2 == 0 ? i : i * 1000, i)));
   cluster.settle();
   cluster.worker(0).notify_peer_failed(1, "gone");
   cluster.settle();
   for (const Pending& out : outs) EXPECT_TRUE(out.done());
+  EXPECT_TRUE(cluster.worker(0).describe_all().starts_with("0 pending")) << cluster.worker(0).describe_all();
+}
+
+// A callback that is told of the failure tries again, while others still wait to be told.
+TEST(Loss, CallbacksOfFailuresMayPostAgain) {
+  struct Retry {
+    Cluster& cluster;
+    std::vector<Pending> again{};
+  };
+  Cluster cluster({.fabric = {.manual_connect = true}});
+  Retry retry{cluster};
+  const Bytes data = pattern(10, 0);
+  core::SendArguments arguments;
+  arguments.group = &cluster.world(0);
+  arguments.data = data;
+  arguments.to = 1;
+  arguments.then = {[](Operation& operation, void* owner) noexcept {
+                      auto& self = *static_cast<Retry*>(owner);
+                      self.cluster.worker(0).release(operation);
+                      self.again.push_back(self.cluster.send(0, 1, pattern(10, 2)));
+                    },
+                    &retry};
+  cluster.worker(0).post_send(arguments);
+  const Pending second = cluster.send(0, 1, pattern(10, 1));
+  cluster.worker(0).notify_peer_failed(1, "gone");
+  cluster.settle();
+  ASSERT_EQ(retry.again.size(), 1U);
+  EXPECT_EQ(retry.again[0].status(), ErrorCode::peer_failed);
+  EXPECT_TRUE(retry.again[0].done() && second.done());
 }
 
 // --- good-bye ------------------------------------------------------------------------------------------------------

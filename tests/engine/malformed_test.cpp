@@ -117,6 +117,22 @@ TEST(Malformed, AnswersToNothing) {
   }
 }
 
+// Data for an operation of ours that is on its way but receives none: its buffer is not the rogue's to write.
+TEST(Malformed, DataForAnAtomic) {
+  Stage stage;
+  core::RemoteRegion region;
+  region.owner = 1;
+  std::uint64_t result = 99;
+  core::Worker& victim = stage.victim();
+  const Pending atomic(victim, victim.post_atomic(Operation::Kind::fetch_add, region, 0, 8, 1, 0, &result));
+  stage.cluster.settle();
+  stage.rogue.send({.kind = MessageKind::data, .tag = static_cast<Tag>(atomic.operation()->id)}, pattern(8, 1));
+  EXPECT_TRUE(stage.given_up());
+  EXPECT_TRUE(atomic.done());
+  EXPECT_EQ(result, 99U);
+  stage.expect_contained();
+}
+
 // Every answer for every kind of operation of ours towards the rogue: only the right one may end it.
 TEST(Malformed, WrongAnswersToRealOperations) {
   for (int which = 0; which < 9; ++which) {

@@ -188,8 +188,8 @@ TEST_P(OneSidedOver, FlushAndFenceMakeItVisible) {
       const Pending put = pair.put(data, 64);
       const Pending add = pair.atomic(Kind::fetch_add, 8, 8, 1, 0, nullptr),
                     add32 = pair.atomic(Kind::fetch_add, 16, 4, 1, 0, nullptr);
-      EXPECT_TRUE(pair.origin().fence().ok());
-      EXPECT_TRUE((round % 2 == 0 ? pair.origin().flush(1) : pair.origin().flush_all()).ok());
+      EXPECT_TRUE(pair.origin().fence(1).ok());
+      EXPECT_TRUE(pair.origin().flush(1).ok());
       Bytes result(3000);
       const Pending get = pair.get(result, 64);
       if (get.operation() != nullptr) pair.origin().wait(*get.operation());

@@ -374,7 +374,7 @@ TEST(Self, OneSided) {
   EXPECT_EQ(window.memory[0], std::byte{3});
   EXPECT_EQ(window.memory[200], std::byte{3});
   EXPECT_TRUE(worker.flush(0).ok());
-  EXPECT_TRUE(worker.fence().ok());
+  EXPECT_TRUE(worker.fence(0).ok());
 }
 
 }  // namespace

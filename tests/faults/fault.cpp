@@ -197,8 +197,8 @@ void report_busy(Context& context) {
 void mismatch(Context& context, const std::function<void(Communicator&)>& wrong,
               const std::function<void(Communicator&)>& right, const std::vector<std::string>& words) {
   Communicator world = context.world();
-  world.barrier();
   expect_error(ErrorCode::mismatch, words, [&] {
+    world.barrier();  // others may still be in it when they hear of the mismatch
     if (is_victim(world))
       wrong(world);
     else

@@ -40,6 +40,9 @@ struct moved<T> {
 void check_length(Collective collective, std::string_view which, std::size_t have, std::size_t ranks,
                   std::size_t per_rank);
 
+/// Throws Error(invalid_argument) when the elements cannot be cut into one equal block per rank.
+void check_divides(Collective collective, std::size_t elements, std::size_t ranks);
+
 }  // namespace detail
 
 template <RecvBuffer B>
@@ -145,6 +148,7 @@ Request Communicator::ialltoall(const S& in, R&& out) {
   using T = detail::element_t<S>;
   static_assert(std::is_same_v<T, detail::element_t<R>>, "alltoall: element types of in and out differ");
   const std::size_t block = detail::length_of(in) / static_cast<std::size_t>(size());
+  detail::check_divides(Collective::alltoall, detail::length_of(in), static_cast<std::size_t>(size()));
   detail::check_length(Collective::alltoall, "send", detail::length_of(in), size(), block);
   detail::check_length(Collective::alltoall, "receive", detail::length_of(out), size(), block);
   return icollective({.collective = Collective::alltoall,

@@ -17,6 +17,13 @@
 
 namespace suite {
 
+/// A sanitizer makes everything slow, and keeps freed memory.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
 /// What the command line asked for.
 struct Settings {
   bool multiple = false;  // ThreadMode::multiple, and the tests of threads
