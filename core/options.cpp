@@ -91,7 +91,10 @@ std::vector<OptionNote> OptionSet::load(const Variables& variables, const Variab
     }
   };
 
-  for (const auto& [name, value] : variables) {
+  // Names for the pairs' parts: clang 14 cannot capture structured bindings.
+  for (const auto& variable : variables) {
+    const std::string& name = variable.first;
+    const std::string& value = variable.second;
     const bool is_ours = name.starts_with(prefix);
     OptionBase* option = is_ours ? find(without_prefix(name)) : nullptr;
     const Alias* ignored = find_ignored(name);
@@ -100,7 +103,9 @@ std::vector<OptionNote> OptionSet::load(const Variables& variables, const Variab
     if (ignored) notes.push_back({true, fmt::format("{}={} is set but not used: {}", name, value, ignored->why)});
     if (option) attempt([&] { option->set(value, name); });
   }
-  for (const auto& [name, value] : overrides) {
+  for (const auto& wish : overrides) {
+    const std::string& name = wish.first;
+    const std::string& value = wish.second;
     const std::string origin = "ContextOptions " + name;
     if (OptionBase* option = find(name))
       attempt([&] { option->set(value, origin); });

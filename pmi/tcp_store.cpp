@@ -28,8 +28,8 @@ constexpr std::chrono::seconds grace{5};                // for the store's own v
 }  // namespace
 
 struct TcpStoreBootstrap::Impl {
-  Impl(const Variables& variables, const BootstrapSettings& settings_, core::Log& log_)
-      : config(store_config(variables, settings_)), settings(settings_), log(log_) {}
+  Impl(const Variables& variables, const BootstrapSettings& wishes, core::Log& to)
+      : config(store_config(variables, wishes)), settings(wishes), log(to) {}
   ~Impl() { service.stop(); }
 
   void join();

@@ -19,7 +19,7 @@ struct Allocator {
   using value_type = T;
   Allocator() noexcept = default;
   template <class U>
-  Allocator(const Allocator<U>&) noexcept {}
+  Allocator(const Allocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor): allocators convert implicitly
   T* allocate(std::size_t n) {
     if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(godwit::allocate(n * sizeof(T)));

@@ -130,7 +130,7 @@ class Window : public ByteWindow {
  private:
   // Saturates, so that an absurd index is out of bounds and does not wrap.
   static std::size_t at(std::size_t index) noexcept {
-    constexpr std::size_t most = static_cast<std::size_t>(-1);
+    constexpr auto most = static_cast<std::size_t>(-1);
     return index > most / sizeof(T) ? most : index * sizeof(T);
   }
 };
