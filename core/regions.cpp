@@ -14,15 +14,15 @@ constexpr std::size_t max_transports = 3;
 constexpr std::size_t name_size = 8;
 
 struct KeyLayout {
-  std::uint32_t magic;
-  std::int32_t owner;
-  std::uint64_t base;
-  std::uint64_t size;
-  std::uint16_t slot;
-  std::uint16_t count;
-  std::uint32_t pad;
+  std::uint32_t magic = 0;
+  std::int32_t owner = 0;
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;
+  std::uint16_t slot = 0;
+  std::uint16_t count = 0;
+  std::uint32_t pad = 0;
   struct {
-    char name[name_size];
+    char name[name_size] = {};
     PackedKey key;
   } keys[max_transports];
 };
@@ -79,7 +79,7 @@ bool RegionTable::take(std::uint16_t slot, std::uint16_t id, std::uint64_t count
 }
 
 RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
-  KeyLayout layout{};
+  KeyLayout layout;
   layout.magic = key_magic;
   layout.owner = owner;
   layout.base = reinterpret_cast<std::uint64_t>(entry.memory.data());

@@ -9,9 +9,9 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <pthread.h>
-#include <signal.h>
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -36,7 +36,7 @@ class SignalsBlocked {
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
  private:
-  sigset_t before_;
+  sigset_t before_{};
 };
 
 // Work that repeats. The timer belongs to the service thread; `mutex_` is held while the work runs, so that

@@ -73,7 +73,7 @@ half::half(float value) noexcept {
   const auto f = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>((f >> 16) & 0x8000U);
   const std::uint32_t magnitude = f & 0x7fffffffU;
-  std::uint32_t result;
+  std::uint32_t result = 0;
   if (magnitude > 0x7f800000U)
     result = 0x7e00U;  // NaN, quiet
   else if (magnitude >= 0x477ff000U)

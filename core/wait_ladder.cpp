@@ -3,7 +3,7 @@
 namespace godwit::core {
 
 WaitLadder::Policy WaitLadder::policy(std::string_view mode, bool oversubscribed) noexcept {
-  constexpr std::uint32_t forever = static_cast<std::uint32_t>(-1);
+  constexpr auto forever = static_cast<std::uint32_t>(-1);
   if (mode == "spin") return {.spins = forever, .yields = 0, .sleeps = false};
   if (mode == "yield") return {.spins = 100, .yields = forever, .sleeps = false};
   if (mode == "sleep") return {.spins = 0, .yields = 0, .sleeps = true};

@@ -260,6 +260,7 @@ std::size_t Worker::progress() {
 
 void Worker::slow_progress() {
   // drain() may complete operations whose callbacks block further peers: go by index.
+  // NOLINTNEXTLINE(modernize-loop-convert)
   for (std::size_t i = 0; i < blocked_.size(); ++i) drain(*blocked_[i]);
   std::erase_if(blocked_, [](Peer* peer) {
     peer->blocked = !peer->pending.empty();

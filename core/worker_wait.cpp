@@ -123,7 +123,7 @@ void Worker::sleep(Lock& held) {
   if (armed == transports_.size() && !notified_.load(std::memory_order_acquire)) {
     sleeping_ = true;
     if (held.owns_lock()) held.unlock();
-    epoll_event event;
+    epoll_event event{};
     ::epoll_wait(epoll_fd_, &event, 1, sleep_ms);
     if (mode_ == ThreadMode::multiple) held.lock();
     sleeping_ = false;
