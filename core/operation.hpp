@@ -78,9 +78,10 @@ struct Operation {
   RemoteAddress remote;
   std::optional<std::uint32_t> notify;
   std::uint64_t operand = 0, compare = 0;
-  std::uint32_t width = 8;   // atomics
-  std::uint16_t slot = 0;    // emulated one-sided: the target's region
-  std::uint64_t offset = 0;  // emulated one-sided: within that region
+  std::uint32_t width = 8;    // atomics
+  std::uint16_t slot = 0;     // emulated one-sided: the target's region
+  std::uint8_t patience = 0;  // deferred failure: passes that it still waits for a better explanation
+  std::uint64_t offset = 0;   // emulated one-sided: within that region
   std::int64_t since_ms = 0;
   std::uint64_t order = 0;  // receives: order of posting
   MessageInfo info;

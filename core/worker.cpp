@@ -267,9 +267,16 @@ void Worker::slow_progress() {
     return !peer->blocked;
   });
   pump_streams();
-  while (!deferred_.empty()) {
-    Operation& operation = deferred_.front();
-    deferred_.pop_front();
+  OperationQueue due;
+  due.swap(deferred_);
+  while (!due.empty()) {
+    Operation& operation = due.front();
+    due.pop_front();
+    if (operation.patience > 0) {
+      --operation.patience;
+      deferred_.push_back(operation);
+      continue;
+    }
     finish(operation, operation.status, std::move(operation.detail));
   }
   if (!mismatches_.empty()) expire_mismatches();

@@ -194,6 +194,9 @@ class Worker {
   /// A message of a protocol; the payload is copied if it has to be queued.
   void send_control(Peer& peer, const WireHeader& header, std::span<const std::byte> payload);
   void add_stream(Operation& operation);
+  /// Fails an operation of a group some passes later: if its peer has given the group up, the words that say so are
+  /// on their way, and explain it better.
+  void fail_later(Operation& operation, ErrorCode code, std::string detail);
   /// One-sided: from now on until it is done the operation is not (known to be) visible at the target.
   void count_outstanding(Operation& operation, bool emulated) noexcept;
   /// One-sided: `open` while a later operation could overtake it. Lets held notifications go.

@@ -102,6 +102,15 @@ Operation* Worker::defer(Operation& operation, ErrorCode code, std::string detai
   return &operation;
 }
 
+void Worker::fail_later(Operation& operation, ErrorCode code, std::string detail) {
+  constexpr std::uint8_t passes = 100;
+  operation.queue_hook.unlink();
+  operation.status = code;
+  operation.detail = std::move(detail);
+  operation.patience = passes;
+  deferred_.push_back(operation);
+}
+
 Operation* Worker::launch(Operation& operation, Continuation then) {
   if (operation.group != nullptr && operation.group->broken)
     return defer(operation, operation.group->error.code(), operation.group->error.message(), then);

@@ -35,6 +35,9 @@ void on_fetched(Worker& worker, Operation& receive, ErrorCode status, std::strin
   if (status != ErrorCode::ok) {
     const Finished answer{receive.remote_id, status};
     worker.send_control(*receive.peer, worker.header(*receive.peer, MessageKind::finished), wire_bytes(answer));
+    // A collective's sender may have freed the memory because it gave the communicator up.
+    if ((receive.context & 1U) != 0 && receive.in_flight == 0 && status == ErrorCode::transport)
+      return worker.fail_later(receive, status, std::string(detail));
     worker.complete(receive, status, std::string(detail));
     return;
   }
