@@ -37,6 +37,14 @@ void on_done(Worker& worker, Operation& operation, ErrorCode status, std::string
   worker.complete(operation);
 }
 
+// `source`: in the job.
+void deliver(Worker& worker, Operation& receive, Rank source, Tag tag, std::span<const std::byte> payload) {
+  copy_bytes(receive.buffer, payload.first(std::min(payload.size(), receive.size)));
+  receive.info = {receive.group->to_group(source), tag, payload.size()};
+  receive.truncated = payload.size() > receive.size;
+  finish_receive(worker, receive);
+}
+
 }  // namespace
 
 const Protocol eager_protocol{
@@ -44,11 +52,7 @@ const Protocol eager_protocol{
     on_done};
 
 void deliver_eager(Worker& worker, Operation& receive, const Unexpected& message) {
-  const std::size_t bytes = std::min(message.data.size(), receive.size);
-  copy_bytes(receive.buffer, std::span(message.data).first(bytes));
-  receive.info = {receive.group->to_group(message.source), message.tag, message.size};
-  receive.truncated = message.size > receive.size;
-  finish_receive(worker, receive);
+  deliver(worker, receive, message.source, message.tag, message.data);
 }
 
 void on_eager(Worker& worker, Peer& peer, const WireHeader& header, std::span<const std::byte> payload) {
@@ -59,12 +63,7 @@ void on_eager(Worker& worker, Peer& peer, const WireHeader& header, std::span<co
       worker.mismatch(*receive->group, peer.rank, static_cast<std::uint64_t>(header.tag), header.signature);
       return;
     }
-    const std::size_t bytes = std::min(payload.size(), receive->size);
-    copy_bytes(receive->buffer, payload.first(bytes));
-    receive->info = {receive->group->to_group(peer.rank), header.tag, payload.size()};
-    receive->truncated = payload.size() > receive->size;
-    finish_receive(worker, *receive);
-    return;
+    return deliver(worker, *receive, peer.rank, header.tag, payload);
   }
   if (worker.is_gone(header.context)) return worker.grant_credit(peer, eager_charge(payload.size()));
   Unexpected& message = worker.matcher().acquire();
