@@ -49,12 +49,6 @@ std::string describe(const CollectiveCall& call) {
   return "unknown collective";
 }
 
-Rank Group::to_group(Rank rank_in_job) const noexcept {
-  if (identity) return rank_in_job < size() ? rank_in_job : any_source;
-  const auto found = local.find(rank_in_job);
-  return found == local.end() ? any_source : found->second;
-}
-
 std::uint64_t Group::begin_collective(const CollectiveCall& call, std::uint32_t signature) noexcept {
   const std::uint64_t sequence = collective_sequence++;
   collectives[sequence % collectives.size()] = {sequence, signature, call};

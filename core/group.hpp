@@ -52,7 +52,11 @@ struct Group {
     return identity ? rank_in_group : world[static_cast<std::size_t>(rank_in_group)];
   }
   /// any_source if it is no member.
-  Rank to_group(Rank rank_in_job) const noexcept;
+  Rank to_group(Rank rank_in_job) const noexcept {
+    if (identity) return rank_in_job < size() ? rank_in_job : any_source;
+    const auto found = local.find(rank_in_job);
+    return found == local.end() ? any_source : found->second;
+  }
   /// Takes the next sequence number and remembers the call, for the detection of mismatches.
   std::uint64_t begin_collective(const CollectiveCall& call, std::uint32_t signature) noexcept;
   /// The record of a sequence number, if it is among the last 64.

@@ -10,6 +10,7 @@
 #include <span>
 #include <type_traits>
 
+#include "core/copy.hpp"
 #include "core/transport.hpp"
 
 namespace godwit::core {
@@ -108,11 +109,6 @@ std::optional<T> read_wire(std::span<const std::byte>& bytes) noexcept {
   std::memcpy(&value, bytes.data(), sizeof(T));
   bytes = bytes.subspan(sizeof(T));
   return value;
-}
-
-/// Copies that accept empty spans with null pointers.
-inline void copy_bytes(std::byte* to, std::span<const std::byte> from) noexcept {
-  if (!from.empty()) std::memcpy(to, from.data(), from.size());
 }
 
 }  // namespace godwit::core

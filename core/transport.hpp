@@ -115,6 +115,15 @@ class Endpoint {
   /// is not connected yet: post the rest again later. Never fails: failures come as completions. After a failed
   /// send the connection is unusable, because the peer misses a message; put, get and atomics may fail alone.
   virtual std::size_t post(std::span<const WorkRequest> requests) noexcept = 0;
+  /// The path of small messages: as post() of one unsignalled send of at most max_inline bytes, without its
+  /// WorkRequest. False: not accepted, as by post().
+  virtual bool send(const WireHeader& header, std::span<const std::byte> payload) noexcept {
+    WorkRequest request;
+    request.signalled = false;
+    request.header = header;
+    request.local = {const_cast<std::byte*>(payload.data()), payload.size()};  // only read by a send
+    return post({&request, 1}) == 1;
+  }
   virtual const Capabilities& capabilities() const noexcept = 0;
   /// Handle for a key that the peer packed, or nothing if this endpoint cannot reach that memory.
   virtual std::optional<std::uint64_t> import_key(const PackedKey& key) noexcept = 0;

@@ -14,10 +14,7 @@ WaitLadder::Policy WaitLadder::policy(std::string_view mode, bool oversubscribed
 }
 
 WaitLadder::Step WaitLadder::next() noexcept {
-  if (passes_ < policy_.spins) {
-    ++passes_;
-    return Step::spin;
-  }
+  if (spin()) return Step::spin;
   if (!policy_.sleeps) return Step::yield;
   if (passes_ - policy_.spins < policy_.yields) {
     ++passes_;

@@ -19,6 +19,12 @@ class WaitLadder {
   static Policy policy(std::string_view mode, bool oversubscribed) noexcept;
 
   explicit WaitLadder(Policy policy) noexcept : policy_(policy) {}
+  /// Spin once more after a pass that found nothing? Else next() says what to do.
+  bool spin() noexcept {
+    if (passes_ >= policy_.spins) return false;
+    ++passes_;
+    return true;
+  }
   /// What to do after a pass that found nothing.
   Step next() noexcept;
   /// A pass found something: begin anew.
@@ -28,5 +34,13 @@ class WaitLadder {
   Policy policy_;
   std::uint32_t passes_ = 0;
 };
+
+/// Between two looks at memory that another core writes: keeps the core from running looks ahead, which it would have
+/// to undo when the value changes.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
 
 }  // namespace godwit::core

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/protocols/handlers.hpp"
+#include "core/raised.hpp"
 
 namespace godwit::core {
 
@@ -22,18 +23,6 @@ void watch_fd(int epoll_fd, int fd) {
   if (::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
     throw Error(ErrorCode::no_memory, fmt::format("epoll_ctl: {}; see `ulimit -n`", std::strerror(errno)));
 }
-
-// True while it lives.
-class Raised {
- public:
-  explicit Raised(bool& flag) : flag_(flag) { flag_ = true; }
-  ~Raised() { flag_ = false; }
-  Raised(const Raised&) = delete;
-  Raised& operator=(const Raised&) = delete;
-
- private:
-  bool& flag_;
-};
 
 // A message of a protocol whose payload the transport has not read yet. Not in the list: nobody chooses it.
 const Protocol control_protocol{"control",
@@ -60,6 +49,7 @@ Worker::Worker(Services& services, PeerDirectory& directory, const JobInfo& job,
       options_(services.options.get<CoreOptions>()),
       mode_(mode),
       wait_policy_(WaitLadder::policy(options_.wait->value, oversubscribed)),
+      credit_step_(options_.eager_window->value / 4),
       transports_(std::move(transports)),
       peers_(static_cast<std::size_t>(job.size)) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -79,33 +69,29 @@ Worker::~Worker() {
   ::close(wake_fd_);
 }
 
-Worker::Lock Worker::lock() {
-  if (mode_ == ThreadMode::multiple) {
-    Lock held(mutex_, std::try_to_lock);
-    if (!held.owns_lock()) {
-      contenders_.fetch_add(1, std::memory_order_relaxed);
-      held.lock();
-      contenders_.fetch_sub(1, std::memory_order_relaxed);
-    }
-    return held;
+Worker::Lock Worker::lock_shared() {
+  Lock held(mutex_, std::try_to_lock);
+  if (!held.owns_lock()) {
+    contenders_.fetch_add(1, std::memory_order_relaxed);
+    held.lock();
+    contenders_.fetch_sub(1, std::memory_order_relaxed);
   }
-#ifndef NDEBUG
+  return held;
+}
+
+void Worker::check_owner() {
   if (owner_ == std::thread::id{}) owner_ = std::this_thread::get_id();
   if (owner_ != std::this_thread::get_id())
     throw Error(ErrorCode::invalid_argument, "a second thread uses this context: make it with ThreadMode::multiple");
-#endif
-  return {};
 }
 
 // --- peers -----------------------------------------------------------------------------------------------------
 
-Peer& Worker::peer(Rank rank_in_job) {
+Peer& Worker::new_peer(Rank rank_in_job) {
   std::unique_ptr<Peer>& entry = peers_[static_cast<std::size_t>(rank_in_job)];
-  if (!entry) [[unlikely]] {
-    entry = std::make_unique<Peer>();
-    entry->rank = rank_in_job;
-    open(*entry);
-  }
+  entry = std::make_unique<Peer>();
+  entry->rank = rank_in_job;
+  open(*entry);
   return *entry;
 }
 
@@ -229,10 +215,8 @@ void Worker::drain(Peer& peer) {
   }
 }
 
-void Worker::grant_credit(Peer& peer, std::size_t bytes) {
-  peer.owed += bytes;
-  if (peer.owed < options_.eager_window->value / 4 || peer.state == Peer::State::lost) [[likely]]
-    return;
+void Worker::send_credit(Peer& peer) {
+  if (peer.state == Peer::State::lost) return;
   WireHeader grant = header(peer, MessageKind::credit);
   grant.tag = static_cast<std::int64_t>(peer.owed);
   peer.owed = 0;
@@ -340,6 +324,8 @@ void Worker::handle_message(Peer& from, std::span<const std::byte> payload) {
     return protocol_error(from, fmt::format("message {} came where {} was due: messages were lost", header->sequence,
                                             from.expected_sequence));
   ++from.expected_sequence;
+  if (header->kind == MessageKind::eager) [[likely]]
+    return on_eager(*this, from, *header, payload);
   const MessageHandler handler = handler_of(header->kind);
   if (handler == nullptr) [[unlikely]]
     return protocol_error(from, fmt::format("unknown kind of message {}", static_cast<int>(header->kind)));

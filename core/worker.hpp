@@ -99,7 +99,13 @@ class Worker {
   /// Is the context one of a group that this rank has given up?
   bool is_gone(std::uint32_t context) noexcept;
   /// Holds the worker's lock in ThreadMode::multiple; asserts the owner thread otherwise.
-  Lock lock();
+  Lock lock() {
+    if (mode_ == ThreadMode::multiple) return lock_shared();
+#ifndef NDEBUG
+    check_owner();
+#endif
+    return {};
+  }
 
   // --- posting. nullptr: done successfully. Else an operation to wait for and to release -------------------
   Operation* post_send(const SendArguments& arguments);
@@ -133,6 +139,8 @@ class Worker {
   /// `what` is asked for words when a stall is reported. Throws Error(invalid_argument) inside a handler.
   void wait_until(const std::function<bool()>& ready, const Words& what);
   void wait(Operation& operation);
+  /// The same under lock(), which it gives up between passes.
+  void wait(Operation& operation, Lock& held);
   /// Waits until everything issued to `target` (in the job) is visible there.
   Status flush(Rank target);
   /// Waits only where the next operation could overtake an earlier one: see fence() in window.hpp.
@@ -141,7 +149,8 @@ class Worker {
   // --- operations ------------------------------------------------------------------------------------------
   Operation& new_operation(Operation::Kind kind, Group* group, Continuation then = {});
   /// Later calls for the same operation are ignored. With work requests still out it is done when they are.
-  void complete(Operation& operation, ErrorCode code = ErrorCode::ok, std::string detail = {});
+  void complete(Operation& operation);
+  void complete(Operation& operation, ErrorCode code, std::string detail);
   void release(Operation& operation) noexcept { pool_.release(operation); }
   /// Nobody waits for it any more: released now or when it is done.
   void abandon(Operation& operation) noexcept;
@@ -183,7 +192,10 @@ class Worker {
   void drop_handlers() noexcept;
 
   // --- for protocols and reports -----------------------------------------------------------------------------------
-  Peer& peer(Rank rank_in_job);
+  Peer& peer(Rank rank_in_job) {
+    Peer* known = find_peer(rank_in_job);
+    return known != nullptr ? *known : new_peer(rank_in_job);
+  }
   Peer* find_peer(Rank rank_in_job) noexcept { return peers_[static_cast<std::size_t>(rank_in_job)].get(); }
   WireHeader header(const Peer& peer, MessageKind kind, const Operation* operation = nullptr) const noexcept;
   /// Posts or queues. True: accepted. A request that asks for no completion tells its protocol when a queued
@@ -201,7 +213,11 @@ class Worker {
   void count_outstanding(Operation& operation, bool emulated) noexcept;
   /// One-sided: `open` while a later operation could overtake it. Lets held notifications go.
   void set_posting(Operation& operation, bool open);
-  void grant_credit(Peer& peer, std::size_t bytes);
+  void grant_credit(Peer& peer, std::size_t bytes) {
+    peer.owed += bytes;
+    if (peer.owed >= credit_step_) [[unlikely]]
+      send_credit(peer);
+  }
   void deliver_active(std::uint32_t context, std::uint16_t id, Peer& source, std::span<const std::byte> payload,
                       std::size_t charged);
   /// Fetches an announced active message when its handler is there and memory for incoming ones is left.
@@ -251,6 +267,10 @@ class Worker {
   };
 
   // worker.cpp
+  Lock lock_shared();
+  void check_owner();
+  void send_credit(Peer& peer);
+  Peer& new_peer(Rank rank_in_job);
   void open(Peer& peer);
   void dispatch(const Completion& completion);
   void on_message(const Completion& completion);
@@ -269,6 +289,7 @@ class Worker {
                            Group* group);
   void settle(Operation& operation);
   void finish(Operation& operation, ErrorCode code, std::string detail);
+  void retire(Operation& operation);
   // worker_stream.cpp
   void pump_streams();
   bool pump_stream(Operation& operation);
@@ -295,7 +316,13 @@ class Worker {
   std::string describe_collective(const Operation& operation);
   std::string since_words(const Operation& operation) const;
   // worker_wait.cpp
-  void wake_waiters() noexcept;
+  void wake_waiters() noexcept {
+    if (sleeping_ || followers_ > 0) [[unlikely]]
+      wake_others();
+  }
+  void wake_others() noexcept;
+  template <class Ready>
+  void wait_under(Lock& held, const Ready& ready, const Words& what);
   bool pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, const Words& what, Lock& held);
   void warn_if_stalled(std::int64_t since_ms, std::int64_t& warned_ms, const Words& what);
   void sleep(Lock& held);
@@ -307,6 +334,7 @@ class Worker {
   const CoreOptions& options_;
   const ThreadMode mode_;
   const WaitLadder::Policy wait_policy_;
+  const std::size_t credit_step_;  // credit is granted in pieces of at least this
   std::vector<std::unique_ptr<Transport>> transports_;
   OperationPool pool_;
   ActiveList active_;

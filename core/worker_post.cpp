@@ -18,6 +18,13 @@ Operation& Worker::new_operation(Operation::Kind kind, Group* group, Continuatio
   return operation;
 }
 
+void Worker::complete(Operation& operation) {
+  if (operation.done() || operation.failing) return;
+  if (operation.in_flight > 0) [[unlikely]]
+    return complete(operation, ErrorCode::ok, {});
+  retire(operation);
+}
+
 void Worker::complete(Operation& operation, ErrorCode code, std::string detail) {
   if (operation.done() || operation.failing) return;
   if (operation.in_flight > 0) [[unlikely]] {
@@ -32,6 +39,13 @@ void Worker::complete(Operation& operation, ErrorCode code, std::string detail) 
 }
 
 void Worker::finish(Operation& operation, ErrorCode code, std::string detail) {
+  operation.status = code;
+  operation.detail = std::move(detail);
+  retire(operation);
+}
+
+// Its status is set.
+void Worker::retire(Operation& operation) {
   if (operation.kind == Operation::Kind::recv && operation.state == Operation::State::posted)
     matcher_.remove(operation);
   else
@@ -44,8 +58,6 @@ void Worker::finish(Operation& operation, ErrorCode code, std::string detail) {
   settle(operation);
   operation.state = Operation::State::done;
   operation.failing = false;
-  operation.status = code;
-  operation.detail = std::move(detail);
   operation.active_hook.unlink();
   if (operation.on_complete != nullptr)
     operation.on_complete(operation, operation.owner);
@@ -77,6 +89,7 @@ void Worker::set_posting(Operation& operation, bool open) {
 }
 
 void Worker::settle(Operation& operation) {
+  if (!operation.outstanding && !operation.posting) return;
   if (operation.outstanding) --operation.peer->rma_outstanding;
   if (operation.emulated) --operation.peer->emulated_outstanding;
   operation.outstanding = operation.emulated = false;
@@ -167,14 +180,13 @@ Operation* Worker::post_send(const SendArguments& arguments) {
   const std::size_t size = arguments.data.size();
   if (to.state == Peer::State::ready && size <= to.eager_max && size <= to.inline_max && !to.blocked &&
       to.waiting.empty() && to.credit >= eager_charge(size) && !arguments.synchronous && !group.broken) [[likely]] {
-    WorkRequest request;
-    request.signalled = false;
-    request.header.epoch = to.epoch;
-    request.header.context = group.context + (arguments.collective ? 1U : 0U);
-    request.header.signature = arguments.signature;
-    request.header.tag = arguments.tag;
-    request.local = {const_cast<std::byte*>(arguments.data.data()), size};  // only read by a send
-    if (try_submit(to, request)) {
+    const WireHeader header{.epoch = to.epoch,
+                            .sequence = to.next_sequence,
+                            .context = group.context + (arguments.collective ? 1U : 0U),
+                            .signature = arguments.signature,
+                            .tag = arguments.tag};
+    if (to.endpoint->send(header, arguments.data)) {
+      ++to.next_sequence;
       to.credit -= eager_charge(size);
       return nullptr;
     }

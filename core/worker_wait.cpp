@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "core/raised.hpp"
 #include "core/worker.hpp"
 
 namespace godwit::core {
@@ -26,9 +27,9 @@ void Worker::wake() noexcept {
 }
 
 // For those who wait in other threads; called under the lock.
-void Worker::wake_waiters() noexcept {
+void Worker::wake_others() noexcept {
   if (sleeping_) return wake();
-  if (followers_ > 0) handed_over_.notify_all();
+  handed_over_.notify_all();
 }
 
 void Worker::request_report() noexcept {
@@ -38,23 +39,31 @@ void Worker::request_report() noexcept {
 }
 
 void Worker::wait(Operation& operation) {
-  {
-    const Lock held = lock();
-    if (operation.done()) return;
-  }
-  wait_until([&] { return operation.done(); }, [&] { return describe(operation); });
+  Lock held = lock();
+  wait(operation, held);
+}
+
+void Worker::wait(Operation& operation, Lock& held) {
+  if (operation.done()) return;
+  wait_under(
+      held, [&] { return operation.done(); }, [this, &operation] { return describe(operation); });
 }
 
 void Worker::wait_until(const std::function<bool()>& ready, const Words& what) {
   Lock held = lock();
+  wait_under(held, ready, what);
+}
+
+template <class Ready>
+void Worker::wait_under(Lock& held, const Ready& ready, const Words& what) {
   if (in_handler_ && handler_thread_ == std::this_thread::get_id())
     throw Error(ErrorCode::invalid_argument,
                 "an active message handler must not wait: let it start operations and return");
   WaitLadder ladder(wait_policy_);
   const std::int64_t since_ms = services_.clock.now_ms();
   std::int64_t warned_ms = since_ms;
-  while (!ready()) {
-    if (mode_ == ThreadMode::multiple && leader_) {
+  while (!ready()) {  // asked once a pass: to be ready may take something
+    if (leader_) [[unlikely]] {
       ++followers_;
       if (sleeping_) wake();  // what this thread has started may be done already, where only a poll sees it
       handed_over_.wait_for(held, std::chrono::milliseconds(sleep_ms));
@@ -62,22 +71,18 @@ void Worker::wait_until(const std::function<bool()>& ready, const Words& what) {
       warn_if_stalled(since_ms, warned_ms, what);
       continue;
     }
-    leader_ = true;
-    try {
-      if (progress() > 0)
-        ladder.reset();
-      else
-        pause(ladder, since_ms, warned_ms, what, held);
-    } catch (...) {
-      leader_ = false;
-      throw;
-    }
+    const Raised leading(leader_);
+    if (progress() > 0)
+      ladder.reset();
+    else if (services_.clock.now_ms() - since_ms < watch_after_ms && ladder.spin()) [[likely]]
+      relax();
+    else
+      pause(ladder, since_ms, warned_ms, what, held);
     while (mode_ == ThreadMode::multiple && contenders_.load(std::memory_order_relaxed) > 0) {
       held.unlock();
       ::sched_yield();
       held.lock();
     }
-    leader_ = false;
   }
   if (followers_ > 0) handed_over_.notify_all();
 }
@@ -93,10 +98,8 @@ bool Worker::pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warn
   if (services_.clock.now_ms() - since_ms >= watch_after_ms) look_after_sources();
   warn_if_stalled(since_ms, warned_ms, what);
   const WaitLadder::Step step = ladder.next();
-  if (step == WaitLadder::Step::spin) [[likely]] {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
+  if (step == WaitLadder::Step::spin) {
+    relax();
     return false;
   }
   if (step == WaitLadder::Step::sleep && streams_.empty() && blocked_.empty() && deferred_.empty()) {

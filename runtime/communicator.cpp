@@ -113,9 +113,9 @@ void check_recv(const core::Group& group, const void* data, std::size_t bytes, R
   runtime::check_buffer(data, bytes, call);
 }
 
+// Under the worker's lock, as start_recv().
 core::Operation* start_send(CommunicatorState& self, const void* data, std::size_t bytes, Rank to, Tag tag,
                             bool synchronous) {
-  const auto held = self.worker.lock();
   runtime::check_usable(self.group);
   core::SendArguments arguments;
   arguments.group = &self.group;
@@ -127,7 +127,6 @@ core::Operation* start_send(CommunicatorState& self, const void* data, std::size
 }
 
 core::Operation* start_recv(CommunicatorState& self, void* data, std::size_t bytes, Rank from, Tag tag) {
-  const auto held = self.worker.lock();
   runtime::check_usable(self.group);
   core::RecvArguments arguments;
   arguments.group = &self.group;
@@ -153,31 +152,36 @@ int Communicator::size() const { return state_of(state_).group.size(); }
 void Communicator::send_bytes(const void* data, std::size_t bytes, Rank to, Tag tag) {
   CommunicatorState& self = state_of(state_);
   check_send(self.group, data, bytes, to, tag, "send");
+  auto held = self.worker.lock();
   if (core::Operation* operation = start_send(self, data, bytes, to, tag, false))
-    Request(&self.worker, operation).wait();
+    runtime::wait_for(self.worker, *operation, held);
 }
 
 Request Communicator::isend_bytes(const void* data, std::size_t bytes, Rank to, Tag tag) {
   CommunicatorState& self = state_of(state_);
   check_send(self.group, data, bytes, to, tag, "isend");
+  const auto held = self.worker.lock();
   return runtime::request_for(self.worker, start_send(self, data, bytes, to, tag, false));
 }
 
 Request Communicator::issend_bytes(const void* data, std::size_t bytes, Rank to, Tag tag) {
   CommunicatorState& self = state_of(state_);
   check_send(self.group, data, bytes, to, tag, "issend");
+  const auto held = self.worker.lock();
   return runtime::request_for(self.worker, start_send(self, data, bytes, to, tag, true));
 }
 
 MessageInfo Communicator::recv_bytes(void* data, std::size_t bytes, Rank from, Tag tag) {
   CommunicatorState& self = state_of(state_);
   check_recv(self.group, data, bytes, from, tag, "recv");
-  return Request(&self.worker, start_recv(self, data, bytes, from, tag)).wait();
+  auto held = self.worker.lock();
+  return runtime::wait_for(self.worker, *start_recv(self, data, bytes, from, tag), held);
 }
 
 Request Communicator::irecv_bytes(void* data, std::size_t bytes, Rank from, Tag tag) {
   CommunicatorState& self = state_of(state_);
   check_recv(self.group, data, bytes, from, tag, "irecv");
+  const auto held = self.worker.lock();
   return Request(&self.worker, start_recv(self, data, bytes, from, tag));
 }
 

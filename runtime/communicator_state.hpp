@@ -49,8 +49,12 @@ namespace godwit::runtime {
 
 /// Takes the outcome of a done operation and releases it. `info` may be null.
 Status take_outcome(core::Worker& worker, core::Operation& operation, MessageInfo* info);
+/// Waits under the lock that the caller holds, and releases the operation. Throws Error.
+MessageInfo wait_for(core::Worker& worker, core::Operation& operation, core::Worker::Lock& held);
 /// Request for what a post_*() returned.
-Request request_for(core::Worker& worker, core::Operation* operation);
+inline Request request_for(core::Worker& worker, core::Operation* operation) {
+  return operation == nullptr ? Request() : Request(&worker, operation);
+}
 
 /// Throw Error(invalid_argument) in words; `call` is the user's call ("send").
 void check_rank(const core::Group& group, Rank rank, const char* call, bool wildcard = false);

@@ -8,51 +8,46 @@ namespace godwit {
 namespace runtime {
 
 Status take_outcome(core::Worker& worker, core::Operation& operation, MessageInfo* info) {
-  Status status(operation.status, std::move(operation.detail));
-  if (info != nullptr) *info = operation.info;
   const auto held = worker.lock();
+  if (info != nullptr) *info = operation.info;
+  if (operation.status == ErrorCode::ok) [[likely]] {
+    worker.release(operation);
+    return {};
+  }
+  Status status(operation.status, std::move(operation.detail));
   worker.release(operation);
   return status;
 }
 
-Request request_for(core::Worker& worker, core::Operation* operation) {
-  return operation == nullptr ? Request() : Request(&worker, operation);
+MessageInfo wait_for(core::Worker& worker, core::Operation& operation, core::Worker::Lock& held) {
+  try {
+    worker.wait(operation, held);
+  } catch (...) {
+    const Request dropped(&worker, &operation);
+    throw;
+  }
+  MessageInfo info;
+  const Status status = take_outcome(worker, operation, &info);
+  if (!status.ok()) throw Error(status);
+  return info;
 }
 
 }  // namespace runtime
 
-namespace {
-
-void drop(core::Worker& worker, core::Operation& operation) noexcept {
+// Leaves the worker without a trace of the request.
+void Request::drop() noexcept {
+  core::Worker& worker = *worker_;
+  core::Operation& operation = *operation_;
   try {
-    {
-      const auto held = worker.lock();
-      worker.cancel(operation);  // false when it has matched: then it is waited for
-    }
-    worker.wait(operation);
-    const auto held = worker.lock();
+    auto held = worker.lock();
+    worker.cancel(operation);  // false when it has matched: then it is waited for
+    worker.wait(operation, held);
     worker.release(operation);
   } catch (const Error& error) {
     // In a handler nothing can be waited for.
     worker.services().log.error("a request is dropped while it is pending: {}", error.what());
     worker.abandon(operation);
   }
-}
-
-}  // namespace
-
-Request& Request::operator=(Request&& other) noexcept {
-  if (this != &other) {
-    if (operation_ != nullptr) drop(*worker_, *operation_);
-    worker_ = std::exchange(other.worker_, nullptr);
-    operation_ = std::exchange(other.operation_, nullptr);
-    info_ = other.info_;
-  }
-  return *this;
-}
-
-Request::~Request() {
-  if (operation_ != nullptr) drop(*worker_, *operation_);
 }
 
 Status Request::finish() {
@@ -62,13 +57,14 @@ Status Request::finish() {
 
 Status Request::try_wait() {
   if (operation_ == nullptr) return {};
-  worker_->wait(*operation_);
+  auto held = worker_->lock();
+  worker_->wait(*operation_, held);
   return finish();
 }
 
 MessageInfo Request::wait() {
-  Status status = try_wait();
-  if (!status.ok()) throw Error(status);
+  if (operation_ == nullptr) return info_;
+  if (Status status = try_wait(); !status.ok()) throw Error(status);
   return info_;
 }
 
@@ -101,6 +97,7 @@ bool Request::cancel() {
 void wait_all(std::span<Request> requests) {
   Status first;
   for (Request& request : requests) {
+    if (request.done()) continue;
     Status status = request.try_wait();
     if (!status.ok() && first.ok()) first = std::move(status);
   }

@@ -43,6 +43,14 @@ std::size_t ShmEndpoint::post(std::span<const WorkRequest> requests) noexcept {
   return n;
 }
 
+bool ShmEndpoint::send(const core::WireHeader& header, std::span<const std::byte> payload) noexcept {
+  if (link_->state != Link::State::open || payload.size() > link_->capabilities.max_inline) [[unlikely]]
+    return Endpoint::send(header, payload);
+  if (!link_->out.send(header, payload)) return false;
+  link_->bell.ring();
+  return true;
+}
+
 bool ShmEndpoint::post_one(const WorkRequest& request) {
   if (request.op == Op::send) [[likely]] {
     if (request.local.size() > link_->capabilities.max_inline) [[unlikely]] {

@@ -16,6 +16,7 @@ class ShmEndpoint final : public core::Endpoint {
   ~ShmEndpoint() override;
 
   std::size_t post(std::span<const core::WorkRequest> requests) noexcept override;
+  bool send(const core::WireHeader& header, std::span<const std::byte> payload) noexcept override;
   const core::Capabilities& capabilities() const noexcept override { return link_->capabilities; }
   std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override;
   bool has_atomics(std::uint64_t handle) const noexcept override;

@@ -10,9 +10,11 @@
 // Threads: a RingWriter belongs to one thread, a RingReader to one.
 #pragma once
 
+#include "core/copy.hpp"
 #include "core/wire.hpp"
 #include "shm/layout.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <span>
@@ -31,24 +33,6 @@ inline std::atomic_ref<std::uint64_t> header_word(std::byte* slot) noexcept {
   return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(slot));
 }
 
-/// memcpy without the call for what fits into a slot.
-inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  if (bytes > 32)
-    std::memcpy(to, from, bytes);
-  else if (bytes >= 16) {
-    std::memcpy(to, from, 16);
-    std::memcpy(to + bytes - 16, from + bytes - 16, 16);
-  } else if (bytes >= 8) {
-    std::memcpy(to, from, 8);
-    std::memcpy(to + bytes - 8, from + bytes - 8, 8);
-  } else if (bytes >= 4) {
-    std::memcpy(to, from, 4);
-    std::memcpy(to + bytes - 4, from + bytes - 4, 4);
-  } else {
-    for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
-  }
-}
-
 class RingWriter {
  public:
   RingWriter() noexcept = default;
@@ -57,23 +41,29 @@ class RingWriter {
         consumed_(place.consumed),
         count_(place.bytes / slot_bytes),
         limit_(count_),
-        dirty_(count_, 0) {}
+        dirty_(count_ / slots_per_word + 1, 0) {}
 
   /// False: no room now, nothing was written.
   bool send(const core::WireHeader& header, std::span<const std::byte> payload) noexcept {
     const std::size_t bytes = sizeof(header) + payload.size();
     std::byte* entry = reserve(slots_for(bytes));
     if (entry == nullptr) return false;
-    std::memcpy(entry + header_bytes, &header, sizeof(header));
-    copy_short(entry + header_bytes + sizeof(header), payload.data(), payload.size());
-    publish(EntryKind::message, bytes);
+    // The line that the reader is looking at comes last: whatever it sees of it half written it takes away from us.
+    std::span<const std::byte> first = payload;
+    if (payload.size() > in_first_slot) {
+      first = payload.first(in_first_slot);
+      core::copy_bytes(entry + slot_bytes, payload.subspan(in_first_slot));
+    }
+    publish(EntryKind::message, bytes, [&] {
+      std::memcpy(entry + header_bytes, &header, sizeof(header));
+      core::copy_bytes(entry + slot_bytes - in_first_slot, first);
+    });
     return true;
   }
   bool notify(std::uint32_t imm) noexcept {
     std::byte* entry = reserve(1);
     if (entry == nullptr) return false;
-    std::memcpy(entry + header_bytes, &imm, sizeof(imm));
-    publish(EntryKind::notify, sizeof(imm));
+    publish(EntryKind::notify, sizeof(imm), [&] { std::memcpy(entry + header_bytes, &imm, sizeof(imm)); });
     return true;
   }
   /// Whether notify() would succeed.
@@ -107,28 +97,47 @@ class RingWriter {
     clean_tail();
     header_word(slot).store(header, std::memory_order_release);
   }
-  void publish(EntryKind kind, std::size_t bytes) noexcept {
+  // `fill` writes the first slot behind its header.
+  template <class Fill>
+  void publish(EntryKind kind, std::size_t bytes, const Fill& fill) noexcept {
     const std::size_t slots = slots_for(bytes);
     const std::uint64_t header = pack_header(lap(), kind, bytes);
     std::byte* entry = slots_ + index() * slot_bytes;
-    if (slots > 1) std::memset(dirty_.data() + index() + 1, 1, slots - 1);
+    if (slots > 1) mark_dirty(index() + 1, slots - 1);
     tail_ += slots;
     clean_tail();
+    fill();
     header_word(entry).store(header, std::memory_order_release);
   }
   void clean_tail() noexcept {
-    if (dirty_[index()] == 0) [[likely]]
+    std::uint64_t& word = dirty_[index() / slots_per_word];
+    const std::uint64_t bit = std::uint64_t{1} << (index() % slots_per_word);
+    if ((word & bit) == 0) [[likely]]
       return;
-    dirty_[index()] = 0;
+    word &= ~bit;
     header_word(slots_ + index() * slot_bytes).store(0, std::memory_order_relaxed);
   }
+  // A bitmap, because what is read back soon must have been stored in one piece: a memset of bytes may be a masked
+  // store, and a load behind it waits until all stores before it have reached the peer's lines.
+  void mark_dirty(std::size_t first, std::size_t slots) noexcept {
+    while (slots > 0) {
+      const std::size_t from = first % slots_per_word;
+      const std::size_t here = std::min(slots, slots_per_word - from);
+      dirty_[first / slots_per_word] |= (~std::uint64_t{0} >> (slots_per_word - here)) << from;
+      first += here;
+      slots -= here;
+    }
+  }
+
+  static constexpr std::size_t in_first_slot = slot_bytes - header_bytes - sizeof(core::WireHeader);  // of a payload
+  static constexpr std::size_t slots_per_word = 64;
 
   std::byte* slots_ = nullptr;
   std::uint64_t* consumed_ = nullptr;
-  std::size_t count_ = 1;            // slots in the ring
-  std::uint64_t tail_ = 0;           // slots written since the start
-  std::uint64_t limit_ = 0;          // tail may go up to here, as far as we know
-  std::vector<std::uint8_t> dirty_;  // slot's first word holds payload, not a header
+  std::size_t count_ = 1;             // slots in the ring
+  std::uint64_t tail_ = 0;            // slots written since the start
+  std::uint64_t limit_ = 0;           // tail may go up to here, as far as we know
+  std::vector<std::uint64_t> dirty_;  // bit of a slot: its first word holds payload, not a header
 };
 
 class RingReader {
@@ -156,6 +165,8 @@ class RingReader {
     const std::size_t bytes = length_of(header);
     entry = {kind_of(header), {word_ + header_bytes, bytes}};
     advance(slots_for(bytes));
+    // In a stream the writer is ahead: have its lines come while this entry is worked on.
+    __builtin_prefetch(slots_ + ((head_ + lookahead) & (count_ - 1)) * slot_bytes);
     return true;
   }
   /// Gives the entries back that next() has given. The writer is told at every quarter of the ring: an entry may
@@ -173,6 +184,7 @@ class RingReader {
     lap_ = head_ / count_ + 1;
   }
 
+  static constexpr std::size_t lookahead = 4;  // slots
   static inline std::uint64_t nothing_ = 0;
 
   std::byte* word_ = reinterpret_cast<std::byte*>(&nothing_);  // where the next header will appear

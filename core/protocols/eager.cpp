@@ -42,7 +42,9 @@ void deliver(Worker& worker, Operation& receive, Rank source, Tag tag, std::span
   copy_bytes(receive.buffer, payload.first(std::min(payload.size(), receive.size)));
   receive.info = {receive.group->to_group(source), tag, payload.size()};
   receive.truncated = payload.size() > receive.size;
-  finish_receive(worker, receive);
+  if (receive.truncated) [[unlikely]]
+    return finish_receive(worker, receive);
+  worker.complete(receive);
 }
 
 }  // namespace

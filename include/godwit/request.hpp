@@ -32,14 +32,18 @@ class [[nodiscard]] Request {
  public:
   Request() noexcept = default;
   Request(core::Worker* worker, core::Operation* operation) noexcept : worker_(worker), operation_(operation) {}
-  Request(Request&& other) noexcept
-      : worker_(std::exchange(other.worker_, nullptr)),
-        operation_(std::exchange(other.operation_, nullptr)),
-        info_(other.info_) {}
-  Request& operator=(Request&& other) noexcept;
+  Request(Request&& other) noexcept { take(other); }
+  Request& operator=(Request&& other) noexcept {
+    if (this == &other) return *this;
+    if (operation_ != nullptr) drop();
+    take(other);
+    return *this;
+  }
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
-  ~Request();
+  ~Request() {
+    if (operation_ != nullptr) drop();
+  }
 
   /// Waits for completion. Throws Error. After it the request is empty; info() stays.
   MessageInfo wait();
@@ -62,6 +66,13 @@ class [[nodiscard]] Request {
 
  private:
   Status finish();
+  void drop() noexcept;
+  void take(Request& other) noexcept {
+    worker_ = std::exchange(other.worker_, nullptr);
+    operation_ = std::exchange(other.operation_, nullptr);
+    // Before the operation is done there is no info: not worth waiting for its words on the way through memory.
+    info_ = worker_ != nullptr && operation_ == nullptr ? other.info_ : MessageInfo{};
+  }
 
   core::Worker* worker_ = nullptr;
   core::Operation* operation_ = nullptr;

@@ -27,7 +27,7 @@ static_assert(sizeof(WireHeader) + sizeof(AbortMessage) < smallest_max_message);
 // In memory.
 static_assert(sizeof(WorkRequest) == 104 && std::is_trivially_copyable_v<WorkRequest>);
 static_assert(sizeof(Completion) == 56 && std::is_trivially_copyable_v<Completion>);
-static_assert(sizeof(Operation) == 368);
+static_assert(sizeof(Operation) == 448);
 static_assert(sizeof(Unexpected) == 184);
 
 }  // namespace
