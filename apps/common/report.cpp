@@ -31,6 +31,7 @@ Json to_object(const Result& result) {
   add(object, "in_place", result.in_place);
   if (const auto& s = result.latency_us)
     object["latency_us"] = {{"min", s->min}, {"median", s->median}, {"p99", s->p99}, {"average", s->average}};
+  add(object, "waiting_cpu_percent", result.waiting_cpu_percent);
   add(object, "time_us", result.time_us);
   add(object, "algbw_GBps", result.algbw_GBps);
   add(object, "busbw_GBps", result.busbw_GBps);
@@ -43,8 +44,9 @@ Json to_object(const Result& result) {
 }  // namespace
 
 std::string to_json(const Report& report) {
-  Json document = {{"tool", report.tool},   {"version", report.version}, {"transport", report.transport},
-                   {"ranks", report.ranks}, {"hosts", report.hosts},     {"results", Json::array()}};
+  Json document = {{"tool", report.tool},       {"version", report.version}, {"transport", report.transport},
+                   {"ranks", report.ranks},     {"hosts", report.hosts},     {"memory", report.memory},
+                   {"threads", report.threads}, {"results", Json::array()}};
   for (const Result& result : report.results) document["results"].push_back(to_object(result));
   return document.dump(2) + "\n";
 }

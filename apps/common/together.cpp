@@ -32,11 +32,11 @@ std::unique_ptr<ReportFile> open_report(Communicator& communicator, const std::s
 }
 
 MemoryPlan plan_memory_together(Communicator& communicator, const std::vector<Seat>& seats, std::size_t first,
-                                std::size_t last) {
+                                std::size_t last, std::size_t buffers) {
   std::uint64_t per_rank = available_memory() / ranks_beside(seats, communicator.rank());
   communicator.allreduce(per_rank, min);
   try {
-    return plan_memory(first, last, 2, per_rank);
+    return plan_memory(first, last, buffers, per_rank);
   } catch (const Error& error) {
     fail_together(communicator, 1, error.what());
   }

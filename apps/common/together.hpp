@@ -19,8 +19,8 @@ namespace godwit::apps {
 /// Collective. Rank 0 opens the file of -J, the others get null. fail_together() if it cannot.
 std::unique_ptr<ReportFile> open_report(Communicator& communicator, const std::string& path);
 
-/// Collective. plan_memory() for two buffers a rank, on the host that has least; fail_together() if nothing fits.
+/// Collective. plan_memory() on the host that has least; fail_together() if nothing fits.
 MemoryPlan plan_memory_together(Communicator& communicator, const std::vector<Seat>& seats, std::size_t first,
-                                std::size_t last);
+                                std::size_t last, std::size_t buffers = 2);
 
 }  // namespace godwit::apps
