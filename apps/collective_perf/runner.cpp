@@ -90,14 +90,17 @@ class Sweep {
     recv_ = make_buffer(bytes);
   }
 
+  /// Rank 0 reaches for rank 1 here; the others are on their way to the first collective.
   std::string heading(const std::string& banner, const std::vector<Seat>& seats, const std::string& note) const {
+    if (!prints_) return {};
     const SizeRange& sizes = options_.sizes;
     std::string text = fmt::format(
-        "{}\n# {}: {} to {} bytes, {} {}; iterations {} warm-up + {} timed, {} in flight; checked iterations {}; host "
-        "memory\n{}",
+        "{}\n# {}: {} to {} bytes, {} {}; iterations {} warm-up + {} timed, {} in flight; checked iterations {}; "
+        "memory shared (godwit::allocate)\n{}{}{}",
         banner, program_name(benchmark_), sizes.first, sizes.last, sizes.factor > 1 ? "factor" : "step",
         sizes.factor > 1 ? sizes.factor : sizes.step, options_.warmup, options_.iterations, options_.aggregate,
-        options_.checks, seat_lines(seats));
+        options_.checks, world_.size() > 1 ? protocol_lines(world_, 1, {"send"}) : "", seat_lines(seats),
+        sharing_lines(seats, seats.size()));
     if (!note.empty()) text += fmt::format("# {}\n", note);
     return text + "#\n" + table_heading();
   }

@@ -54,7 +54,7 @@ class PerfRun {
       report_.version = version();
       report_.ranks = world_.size();
       report_.hosts = static_cast<int>(first_of_each_host(seats).size());
-      report_.memory = memory_word();
+      report_.memory = memory_word(options_.memory);
       report_.threads = options_.threads;
       file->write(report_);
     }
@@ -70,14 +70,18 @@ class PerfRun {
     std::fflush(stdout);
   }
 
+  Rank peer_of_first() const { return options_.one_pair() ? 1 : world_.size() / 2; }
+
+  /// Rank 0 reaches for its peer here; the others are on their way to make_team().
   std::string heading(const std::vector<Seat>& seats, const std::string& note) const {
-    std::string text =
-        fmt::format("{}\n# {}: {}\n{}", context_.banner(), options_.test.name, options_.test.help, seat_lines(seats));
+    if (world_.rank() != 0) return {};
+    std::string text = fmt::format("{}\n# {}: {}\n{}\n", context_.banner(), options_.test.name, options_.test.help,
+                                   options_line(options_));
+    text += protocol_lines(world_, peer_of_first(), operations_of(options_.test.exchanged));
+    text += seat_lines(seats) + sharing_lines(seats, options_.one_pair() ? 2 : seats.size());
     if (!note.empty()) text += fmt::format("# {}\n", note);
     return text + perf_heading(options_.test.measured);
   }
-
-  std::string memory_word() const { return options_.memory == MemoryKind::shared ? "shared" : "private"; }
 
   /// Ranks from 2 on exchange a message with rank 0.
   void connect_to_first() {

@@ -6,6 +6,39 @@
 
 namespace godwit::apps {
 
+std::string_view memory_word(MemoryKind kind) noexcept { return kind == MemoryKind::shared ? "shared" : "private"; }
+
+std::string options_line(const PerfOptions& options) {
+  std::string text = fmt::format("# memory {} ({}); thread mode {}", memory_word(options.memory),
+                                 options.memory == MemoryKind::shared ? "godwit::allocate" : "malloc",
+                                 options.thread_mode == ThreadMode::single ? "single" : "multiple");
+  switch (options.test.measured) {
+    case Measured::latency:
+      text += "; percentiles of means over at least 20 us, average of the whole loop";
+      if (options.connect) text += "; every rank is connected to rank 0";
+      break;
+    case Measured::bandwidth:
+      text += fmt::format("; {} in flight", options.depth);
+      if (options.threads > 1)
+        text += fmt::format(" in each of {} threads of a rank, each with a communicator of its own, all on one worker",
+                            options.threads);
+      break;
+    case Measured::wake: text += fmt::format("; {} ms before each ping", options.idle_ms); break;
+  }
+  return text;
+}
+
+std::vector<std::string> operations_of(Exchanged exchanged) {
+  switch (exchanged) {
+    case Exchanged::send: return {"send"};
+    case Exchanged::put: return {"put"};
+    case Exchanged::get: return {"get"};
+    case Exchanged::active: return {"active message"};
+    case Exchanged::atomic: return {"fetch_add"};
+  }
+  return {};
+}
+
 std::string perf_heading(Measured measured) {
   if (measured == Measured::bandwidth)
     return fmt::format("#{:>11}  {:>10}  {:>10}  {:>12}  {:>7}\n", "size(B)", "messages", "MB/s", "messages/s",
