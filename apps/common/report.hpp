@@ -1,7 +1,8 @@
 // The JSON files of -J. One schema for every benchmark:
 //
 //   {"tool": "all_reduce_perf", "version": "0.1.0", "transport": "shm", "ranks": 4, "hosts": 1,
-//    "memory": "shared", "threads": 1, "results": [{"size": 8, ...}]}
+//    "memory": "shared", "threads": 1, "command": "...", "date": "2026-01-31T12:00:00Z",
+//    "machine": {"cpu", "cpus", "caches", "memory", "kernel", "virtual", "pinning"}, "results": [{"size": 8, ...}]}
 //
 // "transport" joins the names of the transports between the first rank and the others with "+". "memory" is private
 // (malloc) or shared (godwit::allocate), "threads" counts those of each rank. A result has
@@ -19,6 +20,7 @@
 //   wrong                                elements (godwit perf: bytes) that failed the check; missing without check
 #pragma once
 
+#include "common/machine.hpp"
 #include "common/statistics.hpp"
 
 #include <cstddef>
@@ -47,26 +49,12 @@ struct Report {
   int hosts = 0;
   std::string memory = "shared";
   int threads = 1;
-  std::vector<Result> results;
+  std::string command = {}, date = {};
+  Machine machine = {};
+  std::vector<Result> results = {};
 };
 
 /// Indented JSON text with a newline at its end.
 std::string to_json(const Report& report);
-
-/// The file of -J. Opened before anything is measured, so that a wrong path costs nothing. Writes a new file
-/// beside it and renames, so that an aborted run leaves no half of a report.
-class ReportFile {
- public:
-  /// Throws UsageError when the file cannot be made. An empty path: write() does nothing.
-  explicit ReportFile(std::string path);
-  ~ReportFile();
-  ReportFile(const ReportFile&) = delete;
-  ReportFile& operator=(const ReportFile&) = delete;
-  /// Throws std::runtime_error when the disk is full and the like.
-  void write(const Report& report);
-
- private:
-  std::string path_, partial_;
-};
 
 }  // namespace godwit::apps

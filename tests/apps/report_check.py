@@ -8,7 +8,8 @@ from pathlib import Path
 from run_program import expect, run
 
 BIN = sys.argv[1]
-HEAD = {"tool", "version", "transport", "ranks", "hosts", "memory", "threads", "results"}
+HEAD = {"tool", "version", "transport", "ranks", "hosts", "memory", "threads", "command", "date", "machine",
+        "results"}
 
 
 def report(ranks, words):

@@ -126,6 +126,7 @@ void add_perf_flags(CLI::App& command, PerfWords& words) {
   command.add_option("--idle-ms", words.idle_ms, "wake_lat: milliseconds before each ping (default 1000)")
       ->check(CLI::NonNegativeNumber);
   command.add_option("-J,--output_file", words.json_file, "write the results to this JSON file");
+  command.add_option("--report", words.html_file, "write a page with charts to this HTML file");
   command.footer(test_lines());
 }
 
@@ -141,7 +142,8 @@ PerfOptions perf_options(const PerfWords& words) {
                       .threads = words.threads,
                       .connect = words.connect,
                       .idle_ms = words.idle_ms.value_or(1000),
-                      .json_file = words.json_file};
+                      .json_file = words.json_file,
+                      .html_file = words.html_file};
   check_sizes(test, options.sizes);
   check_applies(options, words);
   if (!words.memory.empty()) options.memory = words.memory == "shared" ? MemoryKind::shared : MemoryKind::host;

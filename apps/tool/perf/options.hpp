@@ -41,7 +41,7 @@ struct PerfOptions {
   int threads = 1;
   bool connect = false;
   int idle_ms = 1000;
-  std::string json_file = {};
+  std::string json_file = {}, html_file = {};
 
   /// Do only ranks 0 and 1 measure?
   bool one_pair() const noexcept { return test.measured != Measured::bandwidth; }
@@ -53,7 +53,7 @@ struct PerfOptions {
 
 /// The flags as the user wrote them.
 struct PerfWords {
-  std::string test, first = {}, last = {}, step = {}, factor = {}, sizes = {}, json_file = {};
+  std::string test, first = {}, last = {}, step = {}, factor = {}, sizes = {}, json_file = {}, html_file = {};
   std::string memory = {}, thread_mode = {};
   int iterations = 0, depth = 64, checks = 1, threads = 1;
   std::optional<int> warmup = {}, idle_ms = {};

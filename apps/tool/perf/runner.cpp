@@ -4,12 +4,12 @@
 #include "common/job.hpp"
 #include "common/memory.hpp"
 #include "common/progress.hpp"
+#include "common/run_report.hpp"
 #include "common/together.hpp"
 #include "tool/perf/measure.hpp"
 #include "tool/perf/table.hpp"
 
 #include <fmt/format.h>
-#include <godwit/version.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -38,7 +38,7 @@ class PerfRun {
   }
 
   int run() {
-    const auto file = open_report(world_, options_.json_file);
+    const auto files = open_run_report(world_, options_.json_file, options_.html_file);
     const std::vector<Seat> seats = gather_seats(world_);
     const MemoryPlan plan = plan_memory_together(world_, seats, options_.sizes.smallest(), options_.sizes.last(),
                                                  2 * static_cast<std::size_t>(options_.threads));
@@ -49,14 +49,10 @@ class PerfRun {
     if (team_) measure_sizes();
     world_.broadcast(wrong_, 0);  // those who rest wait here
     if (world_.rank() == 0) {
-      report_.transport = transports_in_use(world_, seats);
       report_.tool = fmt::format("godwit perf {}", options_.test.name);
-      report_.version = version();
-      report_.ranks = world_.size();
-      report_.hosts = static_cast<int>(first_of_each_host(seats).size());
       report_.memory = memory_word(options_.memory);
       report_.threads = options_.threads;
-      file->write(report_);
+      files->write(std::move(report_), world_, seats);
     }
     world_.barrier();
     return wrong_ == 0 ? 0 : 1;
