@@ -81,7 +81,7 @@ class ChartPicture {
         fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", left_, top_, bottom_, right_);
     for (const Tick& tick : x_.ticks()) {
       const double x = x_at(tick.at);
-      if (!x_.categorical()) svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>", x, top_, bottom_);
+      if (!x_.categorical()) svg += fmt::format(R"(<path class="grid" d="M{:.1f} {:.1f}V{:.1f}"/>)", x, top_, bottom_);
       svg += slanted_
                  ? fmt::format(
                        "<text class=\"muted\" text-anchor=\"end\" transform=\"translate({:.1f} {:.1f}) "
@@ -136,7 +136,7 @@ class ChartPicture {
       svg += fmt::format("<g><title>{}</title>", escaped(title_of(series, points[i])));
       if (x_.categorical() && points[i].max > points[i].min)
         svg +=
-            fmt::format("<path class=\"whisker\" d=\"M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h8M{3:.1f} {2:.1f}h8\"/>",
+            fmt::format(R"(<path class="whisker" d="M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h8M{3:.1f} {2:.1f}h8"/>)",
                         spots[i].x, spots[i].min, spots[i].max, spots[i].x - 4);
       svg += mark_at(style, spots[i].x, spots[i].median);
       svg +=
@@ -152,9 +152,9 @@ class ChartPicture {
     for (const Spot& spot : spots) {
       line += fmt::format("{:.1f},{:.1f} ", spot.x, spot.median);
       upper += fmt::format("{:.1f},{:.1f} ", spot.x, spot.max);
-      lower = fmt::format("{:.1f},{:.1f} ", spot.x, spot.min) + lower;
       spread = spread || spot.min != spot.max;
     }
+    for (std::size_t i = spots.size(); i-- > 0;) lower += fmt::format("{:.1f},{:.1f} ", spots[i].x, spots[i].min);
     std::string svg;
     if (spread) svg += fmt::format("<polygon class=\"band\" points=\"{}{}\"/>\n", upper, lower);
     return svg + fmt::format("<polyline class=\"line{}\" points=\"{}\"/>\n", first ? " first" : "", line);

@@ -35,10 +35,12 @@ std::string svg_picture(const Document& document) {
       "height=\"{1:.0f}\" rx=\"6\"/>\n<text class=\"ink title\" x=\"{4}\" y=\"24\">{2}</text>\n<g "
       "transform=\"translate({4} {5})\">{6}</g>\n",
       whole_width, whole_height, escaped(document.title), chart_style_sheet(), margin + 8, head, legend.svg);
-  for (std::size_t i = 0; i < count; ++i)
-    svg += fmt::format(
-        "<g transform=\"translate({:.1f} {:.1f})\">\n{}</g>\n", margin + width * static_cast<double>(i % columns),
-        top + height * static_cast<double>(i / columns), draw_chart(document.charts[i], order, {width, height}, false));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t row = i / columns, column = i % columns;
+    svg += fmt::format("<g transform=\"translate({:.1f} {:.1f})\">\n{}</g>\n",
+                       margin + width * static_cast<double>(column), top + height * static_cast<double>(row),
+                       draw_chart(document.charts[i], order, {width, height}, false));
+  }
   return svg + "</svg>\n";
 }
 

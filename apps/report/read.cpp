@@ -90,7 +90,7 @@ Document read_document(const Input& input) {
   const Checked file(json, input.file);
   if (file.has("charts")) return read_bench(file);
   if (file.has("results")) return read_perf(file);
-  file.fail("the key \"charts\" (as ./dev bench writes it) or \"results\" (as -J writes it)");
+  file.fail(R"(the key "charts" (as ./dev bench writes it) or "results" (as -J writes it))");
 }
 
 }  // namespace godwit::apps::report
