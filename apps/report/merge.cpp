@@ -22,14 +22,13 @@ std::vector<std::string> labels_of(const std::vector<Input>& inputs) {
   return labels;
 }
 
+/// Puts the label behind every name if another document has one of them, too.
 void rename_runtimes(Document& document, const std::map<std::string, int>& documents_with, const std::string& label) {
-  const auto rename = [&](std::string& name) {
-    const auto count = documents_with.find(name);
-    if (count != documents_with.end() && count->second > 1) name += fmt::format(" ({})", label);
-  };
-  for (Runtime& runtime : document.runtimes) rename(runtime.name);
+  const std::vector<std::string> names = runtime_order(document);
+  if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return documents_with.at(name) > 1; })) return;
+  for (Runtime& runtime : document.runtimes) runtime.name += fmt::format(" ({})", label);
   for (Chart& chart : document.charts)
-    for (Series& series : chart.series) rename(series.runtime);
+    for (Series& series : chart.series) series.runtime += fmt::format(" ({})", label);
 }
 
 void add_charts(Document& to, const Document& from, const std::string& file) {

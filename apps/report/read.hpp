@@ -19,8 +19,8 @@ struct Input {
 /// Throws InputError (see checked_json.hpp).
 Document read_document(const Input& input);
 
-/// Charts of the same id become one. A runtime that is in several files gets the name of its file behind its own.
-/// Throws InputError if charts of one id differ in their axes.
+/// Charts of the same id become one. Runtimes of files that have one in common get the name of their file behind
+/// theirs. Throws InputError if charts of one id differ in their axes.
 Document read_documents(const std::vector<Input>& inputs);
 
 }  // namespace godwit::apps::report
