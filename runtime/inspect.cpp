@@ -78,6 +78,15 @@ std::string protocol_table(const Communicator& communicator, Rank peer) {
   return fmt::format("{}\n{}", known.endpoint->describe(), core::protocol_table_text(known.protocols, route));
 }
 
+std::vector<ProtocolRange> protocol_ranges(const Communicator& communicator, Rank peer) {
+  std::vector<ProtocolRange> rows;
+  for (const core::ProtocolTable::Range& range : connected_peer(communicator, peer).protocols.ranges())
+    if (range.protocol != nullptr)
+      rows.push_back(
+          {std::string(core::to_string(range.kind)), range.handle, range.upto, std::string(range.protocol->name)});
+  return rows;
+}
+
 std::string collective_table(const Communicator& communicator) {
   return communicator.state()->collectives->selection_table();
 }

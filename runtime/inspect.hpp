@@ -4,6 +4,7 @@
 
 #include <godwit/context.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,17 @@ std::string transport_name_to(const Communicator& communicator, Rank peer);
 
 /// Which protocol serves which operation and size range towards `peer`, and why; connects if need be.
 std::string protocol_table(const Communicator& communicator, Rank peer);
+
+/// One row of that: `operation` ("send", "active message", "put", ...) from the size after the row before up to
+/// `upto` bytes, which is SIZE_MAX at the end. `reachable`: the peer's memory is, as windows and regions of local peers
+/// are.
+struct ProtocolRange {
+  std::string operation;
+  bool reachable = false;
+  std::size_t upto = 0;
+  std::string protocol;
+};
+std::vector<ProtocolRange> protocol_ranges(const Communicator& communicator, Rank peer);
 
 /// Which algorithm serves which collective and size range in this communicator, with the estimated times.
 std::string collective_table(const Communicator& communicator);

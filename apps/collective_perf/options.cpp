@@ -77,6 +77,7 @@ void add_flags(CLI::App& app, CollectiveOptions& options, Words& words) {
   app.add_option("-u,--unalign", options.unalign, "displace both buffers by so many elements (default 0)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("-J,--output_file", options.json_file, "write the results to this JSON file");
+  app.add_option("--report", options.html_file, "write a page with charts to this HTML file");
   app.add_option("-t,--nthreads", words.threads, "only 1: a rank is a process here");
   app.add_option("-g,--ngpus", words.devices, "only 1: buffers are in host memory");
   app.add_option("-p,--parallel_init", words.parallel_init, "accepted: ranks always start in parallel")

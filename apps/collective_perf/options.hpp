@@ -34,7 +34,7 @@ struct CollectiveOptions {
   Blocking blocking = Blocking::per_group;
   Average average = Average::mean;
   int unalign = 0;  // elements by which both buffers are displaced
-  std::string json_file;
+  std::string json_file, html_file;
 };
 
 /// Throws UsageError and TextRequested. `words`: without the program's name.

@@ -5,12 +5,12 @@
 #include "common/job.hpp"
 #include "common/memory.hpp"
 #include "common/names.hpp"
+#include "common/run_report.hpp"
 #include "common/table.hpp"
 #include "common/together.hpp"
 
 #include <fmt/format.h>
 #include <godwit/error.hpp>
-#include <godwit/version.hpp>
 
 #include <cstdio>
 #include <numeric>
@@ -30,7 +30,7 @@ class Sweep {
 
   int run(const std::string& banner) {
     check_root();
-    const auto file = open_report(world_, options_.json_file);
+    const auto files = open_run_report(world_, options_.json_file, options_.html_file);
     const std::vector<Seat> seats = gather_seats(world_);
     const std::string note = limit_memory(seats);
     allocate_buffers();
@@ -41,8 +41,8 @@ class Sweep {
           for (Rank root : roots()) sweep_sizes(type, op, root);
     print(table_footer(out_of_bounds_, average_bus_bandwidth()));
     if (prints_) {
-      report_.transport = transports_in_use(world_, seats);
-      file->write(finished_report(seats));
+      report_.tool = program_name(benchmark_);
+      files->write(std::move(report_), world_, seats);
     }
     world_.barrier();
     return out_of_bounds_ == 0 ? 0 : 1;
@@ -90,14 +90,17 @@ class Sweep {
     recv_ = make_buffer(bytes);
   }
 
+  /// Rank 0 reaches for rank 1 here; the others are on their way to the first collective.
   std::string heading(const std::string& banner, const std::vector<Seat>& seats, const std::string& note) const {
+    if (!prints_) return {};
     const SizeRange& sizes = options_.sizes;
     std::string text = fmt::format(
-        "{}\n# {}: {} to {} bytes, {} {}; iterations {} warm-up + {} timed, {} in flight; checked iterations {}; host "
-        "memory\n{}",
+        "{}\n# {}: {} to {} bytes, {} {}; iterations {} warm-up + {} timed, {} in flight; checked iterations {}; "
+        "memory shared (godwit::allocate)\n{}{}{}",
         banner, program_name(benchmark_), sizes.first, sizes.last, sizes.factor > 1 ? "factor" : "step",
         sizes.factor > 1 ? sizes.factor : sizes.step, options_.warmup, options_.iterations, options_.aggregate,
-        options_.checks, seat_lines(seats));
+        options_.checks, world_.size() > 1 ? protocol_lines(world_, 1, {"send"}) : "", seat_lines(seats),
+        sharing_lines(seats, seats.size()));
     if (!note.empty()) text += fmt::format("# {}\n", note);
     return text + "#\n" + table_heading();
   }
@@ -156,14 +159,6 @@ class Sweep {
 
   double average_bus_bandwidth() const {
     return report_.results.empty() ? 0 : bus_bandwidth_sum_ / static_cast<double>(report_.results.size());
-  }
-
-  const Report& finished_report(const std::vector<Seat>& seats) {
-    report_.tool = program_name(benchmark_);
-    report_.version = version();
-    report_.ranks = world_.size();
-    report_.hosts = static_cast<int>(first_of_each_host(seats).size());
-    return report_;
   }
 
   Communicator world_;

@@ -1,5 +1,7 @@
 #include "collective_perf/timing.hpp"
 
+#include "common/batches.hpp"
+
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -78,6 +80,36 @@ double over_ranks(Communicator& communicator, double own, Average average) {
   return own;
 }
 
+/// The whole loop is timed; iterations are summed up by Batches.
+Timing time_loop(Communicator& communicator, Call& call, const CollectiveOptions& options, std::size_t bytes,
+                 Progress& progress) {
+  Batches batches(options.iterations);
+  const Clock::time_point start = Clock::now();
+  while (const long batch = batches.next()) {
+    progress.update(bytes, batches.done(), options.iterations);
+    for (long i = 0; i < batch; ++i) iterate(communicator, call, options);
+    batches.ran(seconds(Clock::now() - start));
+  }
+  const Summary summary = batches.summary(1e6 / options.aggregate);
+  return {.seconds = summary.average * 1e-6, .latency_us = summary};
+}
+
+/// Each iteration is timed, and followed by a barrier that is not.
+Timing time_each(Communicator& communicator, Call& call, const CollectiveOptions& options, std::size_t bytes,
+                 Progress& progress) {
+  std::vector<double> samples_us;
+  samples_us.reserve(static_cast<std::size_t>(options.iterations));
+  for (int i = 0; i < options.iterations; ++i) {
+    progress.update(bytes, i, options.iterations);
+    const Clock::time_point before = Clock::now();
+    iterate(communicator, call, options);
+    samples_us.push_back(seconds(Clock::now() - before) * 1e6 / options.aggregate);
+    communicator.barrier();
+  }
+  const Summary summary = summarize(samples_us);
+  return {.seconds = summary.average * 1e-6, .latency_us = summary};
+}
+
 }  // namespace
 
 Timing time_case(Communicator& communicator, const Case& what, const CollectiveOptions& options,
@@ -85,25 +117,11 @@ Timing time_case(Communicator& communicator, const Case& what, const CollectiveO
   Call call(communicator, what, operands);
   write_neutral(what, communicator.size(), operands);
   for (int i = 0; i < options.warmup; ++i) iterate(communicator, call, options);
-
-  std::vector<double> samples_us;
-  samples_us.reserve(static_cast<std::size_t>(options.iterations));
-  Clock::duration total{};
   communicator.barrier();
-  Clock::time_point before = Clock::now();
-  for (int i = 0; i < options.iterations; ++i) {
-    progress.update(what.bytes, i, options.iterations);
-    iterate(communicator, call, options);
-    const Clock::time_point after = Clock::now();
-    total += after - before;
-    samples_us.push_back(seconds(after - before) * 1e6 / options.aggregate);
-    before = after;
-    if (options.blocking != Blocking::barrier_untimed) continue;
-    communicator.barrier();
-    before = Clock::now();
-  }
-  const double own = seconds(total) / options.iterations / options.aggregate;
-  return {.seconds = over_ranks(communicator, own, options.average), .latency_us = summarize(samples_us)};
+  const bool each = options.blocking == Blocking::barrier_untimed;
+  Timing timing = (each ? time_each : time_loop)(communicator, call, options, what.bytes, progress);
+  timing.seconds = over_ranks(communicator, timing.seconds, options.average);
+  return timing;
 }
 
 std::uint64_t check_case(Communicator& communicator, const Case& what, std::uint64_t seed, const Operands& operands) {

@@ -12,7 +12,7 @@ namespace godwit::apps {
 
 struct Timing {
   double seconds = 0;  // one operation, averaged over the iterations; of the ranks that -a names (valid on rank 0)
-  Summary latency_us;  // one operation, over the iterations of this rank
+  Summary latency_us;  // one operation, over the iterations of this rank; see common/batches.hpp
 };
 
 /// Collective. Warm-up, barrier, iterations.

@@ -1,7 +1,7 @@
-// Buffers of a benchmark, shared with local peers from the start.
+// Buffers of a benchmark: ordinary memory, or memory that local peers can map.
 #pragma once
 
-#include <godwit/memory.hpp>
+#include <godwit/types.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -9,10 +9,13 @@
 namespace godwit::apps {
 
 struct Deallocate {
-  void operator()(std::byte* pointer) const noexcept { deallocate(pointer); }
+  MemoryKind kind = MemoryKind::shared;
+  void operator()(std::byte* pointer) const noexcept;
 };
 using Buffer = std::unique_ptr<std::byte[], Deallocate>;
 
-inline Buffer make_buffer(std::size_t bytes) { return Buffer(static_cast<std::byte*>(allocate(bytes))); }
+/// Zeroed, with every page touched. `shared`: from godwit::allocate. `host`: from malloc, aligned to pages, as most
+/// programs have it. Throws Error(no_memory) or std::bad_alloc.
+Buffer make_buffer(std::size_t bytes, MemoryKind kind = MemoryKind::shared);
 
 }  // namespace godwit::apps

@@ -15,4 +15,9 @@ void parse_command_line(CLI::App& app, const std::vector<std::string>& words);
 
 std::vector<std::string> words_of(int argc, char** argv);
 
+/// How this process was started, quoted as a shell wants it.
+std::string own_command_line();
+/// The same for any words.
+std::string quoted_words(const std::vector<std::string>& words);
+
 }  // namespace godwit::apps

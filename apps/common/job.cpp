@@ -1,5 +1,6 @@
 #include "common/job.hpp"
 
+#include "common/switches.hpp"
 #include "core/text.hpp"
 #include "runtime/inspect.hpp"
 
@@ -20,7 +21,7 @@ Seat own_seat() {
   std::string boot_id;
   if (!(std::ifstream("/proc/sys/kernel/random/boot_id") >> boot_id))
     throw std::runtime_error("/proc/sys/kernel/random/boot_id cannot be read");
-  Seat seat{.boot = core::hash64(boot_id), .pid = ::getpid()};
+  Seat seat{.boot = core::hash64(boot_id), .pid = ::getpid(), .host = {}, .cpus = own_cpus()};
   ::gethostname(seat.host.data(), seat.host.size() - 1);  // a longer name is cut; it is only shown
   return seat;
 }
@@ -31,27 +32,6 @@ std::vector<Seat> gather_seats(Communicator& communicator) {
   std::vector<Seat> seats(static_cast<std::size_t>(communicator.size()));
   communicator.allgather(own_seat(), seats);
   return seats;
-}
-
-std::size_t ranks_beside(const std::vector<Seat>& seats, Rank rank) {
-  const std::uint64_t boot = seats[static_cast<std::size_t>(rank)].boot;
-  return static_cast<std::size_t>(
-      std::count_if(seats.begin(), seats.end(), [boot](const Seat& seat) { return seat.boot == boot; }));
-}
-
-std::vector<Rank> first_of_each_host(const std::vector<Seat>& seats) {
-  std::set<std::uint64_t> seen;
-  std::vector<Rank> firsts;
-  for (std::size_t rank = 0; rank < seats.size(); ++rank)
-    if (seen.insert(seats[rank].boot).second) firsts.push_back(static_cast<Rank>(rank));
-  return firsts;
-}
-
-std::string seat_lines(const std::vector<Seat>& seats) {
-  std::string lines;
-  for (std::size_t rank = 0; rank < seats.size(); ++rank)
-    lines += fmt::format("# rank {:>3}  pid {:>6}  host {}\n", rank, seats[rank].pid, seats[rank].host.data());
-  return lines;
 }
 
 std::string transports_in_use(const Communicator& communicator, const std::vector<Seat>& seats) {
@@ -66,6 +46,19 @@ std::string transports_in_use(const Communicator& communicator, const std::vecto
   std::set<std::string> names;
   for (Rank peer : peers) names.insert(runtime::transport_name_to(communicator, peer));
   return fmt::format("{}", fmt::join(names, "+"));
+}
+
+std::string protocol_lines(const Communicator& communicator, Rank peer, const std::vector<std::string>& operations) {
+  const std::string transport = runtime::transport_name_to(communicator, peer);
+  const std::vector<runtime::ProtocolRange> ranges = runtime::protocol_ranges(communicator, peer);
+  std::string lines;
+  for (const std::string& operation : operations) {
+    std::vector<ProtocolSwitch> reachable, other;
+    for (const runtime::ProtocolRange& range : ranges)
+      if (range.operation == operation) (range.reachable ? reachable : other).push_back({range.protocol, range.upto});
+    lines += fmt::format("# {} to rank {}: {}\n", transport, peer, switches_text(operation, reachable, other));
+  }
+  return lines;
 }
 
 }  // namespace godwit::apps

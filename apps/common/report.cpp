@@ -1,14 +1,5 @@
 #include "common/report.hpp"
 
-#include "common/usage.hpp"
-
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace godwit::apps {
@@ -31,6 +22,7 @@ Json to_object(const Result& result) {
   add(object, "in_place", result.in_place);
   if (const auto& s = result.latency_us)
     object["latency_us"] = {{"min", s->min}, {"median", s->median}, {"p99", s->p99}, {"average", s->average}};
+  add(object, "waiting_cpu_percent", result.waiting_cpu_percent);
   add(object, "time_us", result.time_us);
   add(object, "algbw_GBps", result.algbw_GBps);
   add(object, "busbw_GBps", result.busbw_GBps);
@@ -43,33 +35,27 @@ Json to_object(const Result& result) {
 }  // namespace
 
 std::string to_json(const Report& report) {
-  Json document = {{"tool", report.tool},   {"version", report.version}, {"transport", report.transport},
-                   {"ranks", report.ranks}, {"hosts", report.hosts},     {"results", Json::array()}};
+  const Machine& machine = report.machine;
+  Json document = {{"tool", report.tool},
+                   {"version", report.version},
+                   {"transport", report.transport},
+                   {"ranks", report.ranks},
+                   {"hosts", report.hosts},
+                   {"memory", report.memory},
+                   {"threads", report.threads},
+                   {"command", report.command},
+                   {"date", report.date},
+                   {"machine",
+                    {{"cpu", machine.cpu},
+                     {"cpus", machine.cpus},
+                     {"caches", machine.caches},
+                     {"memory", machine.memory},
+                     {"kernel", machine.kernel},
+                     {"virtual", machine.virtual_machine},
+                     {"pinning", machine.pinning}}},
+                   {"results", Json::array()}};
   for (const Result& result : report.results) document["results"].push_back(to_object(result));
-  return document.dump(2) + "\n";
-}
-
-ReportFile::ReportFile(std::string path) : path_(std::move(path)) {
-  if (path_.empty()) return;
-  partial_ = fmt::format("{}.{}.part", path_, ::getpid());
-  if (std::filesystem::is_directory(path_))
-    throw UsageError(fmt::format("-J {}: is a directory; name a file in it", path_));
-  if (!std::ofstream(partial_))
-    throw UsageError(fmt::format("-J {}: cannot write there: {}", path_, std::strerror(errno)));
-}
-
-ReportFile::~ReportFile() {
-  if (!partial_.empty()) ::unlink(partial_.c_str());
-}
-
-void ReportFile::write(const Report& report) {
-  if (path_.empty()) return;
-  std::ofstream file(partial_);
-  file << to_json(report);
-  file.close();
-  if (!file) throw std::runtime_error(fmt::format("-J {}: writing failed: {}", path_, std::strerror(errno)));
-  std::filesystem::rename(partial_, path_);
-  partial_.clear();
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace godwit::apps

@@ -38,9 +38,40 @@ void SizeRange::check() const {
     throw UsageError("-i 0: sizes would never grow; give a step in bytes or a factor (-f 2)");
 }
 
+std::size_t SizeSweep::smallest() const noexcept {
+  return list.empty() ? range.first : *std::min_element(list.begin(), list.end());
+}
+
+std::size_t SizeSweep::largest() const noexcept { return list.empty() ? range.largest() : last(); }
+
+std::size_t SizeSweep::last() const noexcept {
+  return list.empty() ? range.last : *std::max_element(list.begin(), list.end());
+}
+
+void SizeSweep::cut(std::size_t limit) {
+  if (list.empty()) range.last = std::min(range.last, limit);
+  std::erase_if(list, [limit](std::size_t size) { return size > limit; });
+}
+
+void SizeSweep::for_each(const std::function<void(std::size_t)>& visit) const {
+  for (const std::size_t size : list) visit(size);
+  if (!list.empty()) return;
+  for (std::optional<std::size_t> size = range.first; size; size = range.next(*size)) visit(*size);
+}
+
 std::size_t parse_size_flag(std::string_view flag, std::string_view text) {
   if (auto size = core::parse_size(text)) return *size;
   throw UsageError(fmt::format("{} {}: not a size; write 8, 4K, 64M or 8G (powers of 1024)", flag, text));
+}
+
+std::vector<std::size_t> parse_size_list(std::string_view flag, std::string_view text) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    sizes.push_back(parse_size_flag(flag, text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return sizes;
 }
 
 }  // namespace godwit::apps

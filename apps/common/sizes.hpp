@@ -1,9 +1,11 @@
-// The sizes of a sweep: -b, -e, -i, -f of the benchmarks. Pure.
+// The sizes of a sweep: -b, -e, -i, -f, --sizes of the benchmarks. Pure.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace godwit::apps {
 
@@ -23,7 +25,23 @@ struct SizeRange {
   void check() const;
 };
 
+/// A range, or an explicit list in its own order.
+struct SizeSweep {
+  SizeRange range;
+  std::vector<std::size_t> list = {};
+
+  std::size_t smallest() const noexcept;
+  std::size_t largest() const noexcept;
+  /// What the user asked to go up to: -e, or the largest of the list.
+  std::size_t last() const noexcept;
+  /// Leaves out sizes above `limit`, which is at least smallest().
+  void cut(std::size_t limit);
+  void for_each(const std::function<void(std::size_t)>& visit) const;
+};
+
 /// A size with the grammar of core::parse_size. Throws UsageError naming the flag and what is accepted.
 std::size_t parse_size_flag(std::string_view flag, std::string_view text);
+/// Sizes separated by commas: "0,8,4K".
+std::vector<std::size_t> parse_size_list(std::string_view flag, std::string_view text);
 
 }  // namespace godwit::apps

@@ -17,26 +17,12 @@ void fail_together(Communicator& communicator, int exit_status, const std::strin
   throw Reported(exit_status, text);
 }
 
-std::unique_ptr<ReportFile> open_report(Communicator& communicator, const std::string& path) {
-  std::unique_ptr<ReportFile> file;
-  std::string problem;
-  if (communicator.rank() == 0) try {
-      file = std::make_unique<ReportFile>(path);
-    } catch (const UsageError& error) {
-      problem = error.what();
-    }
-  std::int32_t failed = problem.empty() ? 0 : 1;
-  communicator.broadcast(failed, 0);
-  if (failed != 0) fail_together(communicator, 2, problem);
-  return file;
-}
-
 MemoryPlan plan_memory_together(Communicator& communicator, const std::vector<Seat>& seats, std::size_t first,
-                                std::size_t last) {
+                                std::size_t last, std::size_t buffers) {
   std::uint64_t per_rank = available_memory() / ranks_beside(seats, communicator.rank());
   communicator.allreduce(per_rank, min);
   try {
-    return plan_memory(first, last, 2, per_rank);
+    return plan_memory(first, last, buffers, per_rank);
   } catch (const Error& error) {
     fail_together(communicator, 1, error.what());
   }

@@ -14,7 +14,7 @@ void add_perf(CLI::App& godwit, Action& chosen) {
   command->callback([words, &chosen] {
     chosen = [words] {
       const PerfOptions options = perf_options(*words);
-      Context context;
+      Context context({.threads = options.thread_mode, .set = {}});
       return run_perf(context, options);
     };
   });

@@ -29,6 +29,9 @@ for words, status, text in [
     (["perf", "send"], 2, "no such test; there are send_lat, "),
     (["perf", "send_lat", "-D", "0"], 2, "depth"),
     (["perf", "send_lat"], 2, "needs two ranks"),
+    (["perf", "send_lat", "--memory", "device"], 2, "--memory"),
+    (["perf", "send_lat", "--thread-mode", "some"], 2, "--thread-mode"),
+    (["perf", "send_lat", "-t", "2"], 2, "send_lat: -t is for msg_rate and send_bw"),
 ]:
     out, err = run([GODWIT, *words], status)
     expect(text in err and err.count("\n") == 1 and out == "", f"godwit {words}: {out!r} {err!r}")

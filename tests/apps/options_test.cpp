@@ -153,43 +153,6 @@ TEST(CollectiveOptions, HelpIsNotAnError) {
   EXPECT_THROW(parse({"--version"}), TextRequested);
 }
 
-TEST(PerfOptions, DefaultsPerTest) {
-  const PerfOptions send = perf_options({.test = "send_lat"});
-  EXPECT_TRUE(send.test.latency);
-  EXPECT_EQ(send.sizes.first, 8U);
-  EXPECT_EQ(send.sizes.last, 4U << 20);
-  EXPECT_EQ(send.sizes.factor, 2U);
-  const PerfOptions atomic = perf_options({.test = "atomic_lat"});
-  EXPECT_EQ(atomic.sizes.first, 8U);
-  EXPECT_EQ(atomic.sizes.last, 8U);
-  EXPECT_FALSE(perf_options({.test = "msg_rate"}).test.latency);
-}
-
-TEST(PerfOptions, SizesFlags) {
-  const PerfOptions stepped = perf_options({.test = "put_bw", .first = "1K", .last = "4K", .step = "1K"});
-  EXPECT_EQ(stepped.sizes.factor, 1U);
-  EXPECT_EQ(stepped.sizes.next(1024), 2048U);
-  const PerfOptions large = perf_options({.test = "send_bw", .first = "64M"});
-  EXPECT_EQ(large.sizes.last, 64U << 20);  // -b above the default of -e moves it
-}
-
-TEST(PerfOptions, IterationsShrinkForLargeSizesUnlessGiven) {
-  PerfOptions options = perf_options({.test = "send_lat"});
-  EXPECT_EQ(options.iterations_for(0), 1000);
-  EXPECT_EQ(options.iterations_for(8), 1000);
-  EXPECT_EQ(options.iterations_for(1U << 20), 256);
-  EXPECT_EQ(options.iterations_for(std::size_t{1} << 30), 20);
-  options.iterations = 5;
-  EXPECT_EQ(options.iterations_for(8), 5);
-}
-
-TEST(PerfOptions, Errors) {
-  EXPECT_THROW(perf_options({.test = "send"}), UsageError);
-  EXPECT_THROW(perf_options({.test = "atomic_lat", .first = "16"}), UsageError);
-  EXPECT_THROW(perf_options({.test = "send_lat", .first = "64", .last = "8"}), UsageError);
-  EXPECT_NO_THROW(perf_options({.test = "atomic_lat", .first = "4", .last = "8"}));
-}
-
 pmi::LaunchOptions parse_run(const std::vector<std::string>& words) {
   CLI::App app;
   pmi::LaunchOptions options;

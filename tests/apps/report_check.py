@@ -8,7 +8,8 @@ from pathlib import Path
 from run_program import expect, run
 
 BIN = sys.argv[1]
-HEAD = {"tool", "version", "transport", "ranks", "hosts", "results"}
+HEAD = {"tool", "version", "transport", "ranks", "hosts", "memory", "threads", "command", "date", "machine",
+        "results"}
 
 
 def report(ranks, words):
@@ -40,6 +41,17 @@ document = report(2, [f"{BIN}/godwit", "perf", "put_lat", "-b", "8", "-e", "64",
 expect(document["tool"] == "godwit perf put_lat", document["tool"])
 for result in document["results"]:
     expect(set(result) == {"size", "latency_us", "wrong"} and result["wrong"] == 0, f"{result}")
+expect(document["memory"] == "shared" and document["threads"] == 1, f"{document}")
+
+document = report(2, [f"{BIN}/godwit", "perf", "wake_lat", "--idle-ms", "20", "-n", "3"])
+(result,) = document["results"]
+expect(set(result) == {"size", "latency_us", "waiting_cpu_percent", "wrong"}, f"{result}")
+# More cores than all threads of the waiting process could use would be a wrong clock or a wrong process.
+expect(0 <= result["waiting_cpu_percent"] < 300, f"{result}")
+
+document = report(2, [f"{BIN}/godwit", "perf", "msg_rate", "--sizes", "0,8", "-t", "3", "-n", "100", "-w", "0"])
+expect([r["size"] for r in document["results"]] == [0, 8], f"{document}")
+expect(document["memory"] == "private" and document["threads"] == 3, f"{document}")
 
 document = report(4, [f"{BIN}/godwit", "perf", "send_bw", "-b", "4K", "-e", "4K", "-n", "100", "-c", "0"])
 (result,) = document["results"]

@@ -1,5 +1,8 @@
 #include "common/report.hpp"
+#include "common/cli.hpp"
+#include "common/machine.hpp"
 #include "common/memory.hpp"
+#include "common/output_file.hpp"
 #include "common/usage.hpp"
 
 #include <gtest/gtest.h>
@@ -16,8 +19,7 @@ namespace {
 using nlohmann::json;
 
 Report example() {
-  Report report{
-      .tool = "all_reduce_perf", .version = "0.1.0", .transport = "shm", .ranks = 4, .hosts = 1, .results = {}};
+  Report report{.tool = "all_reduce_perf", .version = "0.1.0", .transport = "shm", .ranks = 4, .hosts = 1};
   report.results.push_back({.size = 8,
                             .count = 2,
                             .type = "float",
@@ -62,7 +64,7 @@ TEST(Report, WhatDoesNotApplyIsMissing) {
 
 TEST(Report, NoResultsIsAnEmptyList) { EXPECT_EQ(json::parse(to_json({}))["results"], json::array()); }
 
-class ReportFileTest : public testing::Test {
+class OutputFileTest : public testing::Test {
  protected:
   void SetUp() override {
     std::string name = (std::filesystem::temp_directory_path() / "godwit-report-XXXXXX").string();
@@ -76,28 +78,42 @@ class ReportFileTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(ReportFileTest, WritesTheWholeFile) {
+TEST_F(OutputFileTest, WritesTheWholeFile) {
   const auto path = folder_ / "out.json";
   {
-    ReportFile file(path.string());
+    OutputFile file("-J", path.string());
     EXPECT_FALSE(std::filesystem::exists(path));
-    file.write(example());
+    file.write("all of it");
   }
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
-  EXPECT_EQ(text.str(), to_json(example()));
+  EXPECT_EQ(text.str(), "all of it");
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(ReportFileTest, AnAbortedRunLeavesNothing) {
-  { ReportFile file((folder_ / "out.json").string()); }
+TEST_F(OutputFileTest, AnAbortedRunLeavesNothing) {
+  { OutputFile file("-J", (folder_ / "out.json").string()); }
   EXPECT_EQ(files(), 0U);
 }
 
-TEST_F(ReportFileTest, AWrongPathIsAnErrorAtOnce) {
-  EXPECT_THROW(ReportFile((folder_ / "no" / "such" / "out.json").string()), UsageError);
-  EXPECT_THROW(ReportFile(folder_.string()), UsageError);
-  EXPECT_NO_THROW(ReportFile(""));
+TEST_F(OutputFileTest, AWrongPathIsAnErrorAtOnce) {
+  EXPECT_THROW(OutputFile("-J", (folder_ / "no" / "such" / "out.json").string()), UsageError);
+  EXPECT_THROW(OutputFile("-J", folder_.string()), UsageError);
+  EXPECT_NO_THROW(OutputFile("-J", "").write("nowhere"));
+}
+
+TEST(Machine, ThisOneIsKnown) {
+  const Machine machine = this_machine();
+  EXPECT_FALSE(machine.cpu.empty());
+  EXPECT_GE(machine.cpus, 1);
+  EXPECT_TRUE(machine.kernel.starts_with("Linux ")) << machine.kernel;
+  EXPECT_TRUE(machine.memory.ends_with(" GiB")) << machine.memory;
+}
+
+TEST(CommandLine, IsQuotedForAShell) {
+  EXPECT_EQ(quoted_words({"./a", "-n", "8"}), "./a -n 8");
+  EXPECT_EQ(quoted_words({"a b", "", "it's", "$X"}), "'a b' '' 'it'\\''s' '$X'");
+  EXPECT_NE(own_command_line().find("apps_test"), std::string::npos);
 }
 
 TEST(Memory, EnoughMemoryChangesNothing) {

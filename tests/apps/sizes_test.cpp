@@ -78,5 +78,45 @@ TEST(Sizes, FlagErrorNamesFlagAndValue) {
   }
 }
 
+std::vector<std::size_t> visited(const SizeSweep& sweep) {
+  std::vector<std::size_t> sizes;
+  sweep.for_each([&sizes](std::size_t size) { sizes.push_back(size); });
+  return sizes;
+}
+
+TEST(SizeSweep, RangeFromZero) {
+  const SizeSweep sweep{.range = {.first = 0, .last = 9, .step = 1, .factor = 2}};
+  EXPECT_EQ(visited(sweep), (std::vector<std::size_t>{0, 1, 2, 4, 8}));
+  EXPECT_EQ(sweep.smallest(), 0U);
+  EXPECT_EQ(sweep.last(), 9U);
+}
+
+TEST(SizeSweep, AListKeepsItsOrderAndIsNotARange) {
+  SizeSweep sweep{.range = {}, .list = parse_size_list("--sizes", "4K,0,8,8")};
+  EXPECT_EQ(visited(sweep), (std::vector<std::size_t>{4096, 0, 8, 8}));
+  EXPECT_EQ(sweep.smallest(), 0U);
+  EXPECT_EQ(sweep.largest(), 4096U);
+  EXPECT_EQ(sweep.last(), 4096U);
+  sweep.cut(100);
+  EXPECT_EQ(visited(sweep), (std::vector<std::size_t>{0, 8, 8}));
+}
+
+TEST(SizeSweep, ARangeIsCutToo) {
+  SizeSweep sweep{.range = {.first = 8, .last = 64, .step = 1, .factor = 2}};
+  sweep.cut(31);
+  EXPECT_EQ(visited(sweep), (std::vector<std::size_t>{8, 16}));
+  sweep.cut(1000);
+  EXPECT_EQ(sweep.last(), 31U);
+}
+
+TEST(SizeSweep, BadListsNameTheFlagAndTheWord) {
+  for (const char* bad : {"", ",", "8,", "8,,16", "8;16", "8 ,16", "-1", "1e3"}) try {
+      parse_size_list("--sizes", bad);
+      ADD_FAILURE() << "accepted '" << bad << "'";
+    } catch (const UsageError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("--sizes ")) << error.what();
+    }
+}
+
 }  // namespace
 }  // namespace godwit::apps

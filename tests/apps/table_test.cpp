@@ -57,14 +57,24 @@ TEST(Table, NumbersFitTheirColumn) {
 }
 
 TEST(PerfTable, Lines) {
-  EXPECT_EQ(perf_heading(true), "#    size(B)  iterations     min(us)  median(us)     p99(us)     avg(us)   #wrong\n");
+  EXPECT_EQ(perf_heading(Measured::latency),
+            "#    size(B)  iterations     min(us)  median(us)     p99(us)     avg(us)   #wrong\n");
   EXPECT_EQ(
-      perf_line(true, 1000,
+      perf_line(Measured::latency, 1000,
                 {.size = 64, .latency_us = Summary{.min = 0.1, .median = 0.25, .p99 = 10, .average = 0.5}, .wrong = 0}),
       "          64        1000       0.100       0.250      10.000       0.500        0\n");
-  EXPECT_EQ(perf_heading(false), "#    size(B)    messages        MB/s    messages/s   #wrong\n");
-  EXPECT_EQ(perf_line(false, 1024, {.size = 1048576, .bandwidth_MBps = 12345.678, .messages_per_s = 11773.76}),
-            "     1048576        1024    12345.68         11774      N/A\n");
+  EXPECT_EQ(perf_heading(Measured::bandwidth), "#    size(B)    messages        MB/s    messages/s   #wrong\n");
+  EXPECT_EQ(
+      perf_line(Measured::bandwidth, 1024, {.size = 1048576, .bandwidth_MBps = 12345.678, .messages_per_s = 11773.76}),
+      "     1048576        1024    12345.68         11774      N/A\n");
+  EXPECT_EQ(perf_heading(Measured::wake),
+            "#    size(B)  iterations     min(us)  median(us)     p99(us)     avg(us)  CPU(%)   #wrong\n");
+  EXPECT_EQ(perf_line(Measured::wake, 20,
+                      {.size = 8,
+                       .latency_us = Summary{.min = 30, .median = 50.5, .p99 = 60, .average = 52},
+                       .waiting_cpu_percent = 1.25,
+                       .wrong = 0}),
+            "           8          20      30.000      50.500      60.000      52.000    1.25        0\n");
 }
 
 TEST(Statistics, Percentiles) {

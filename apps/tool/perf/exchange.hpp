@@ -1,5 +1,6 @@
 // What the two ranks of a pair do with each other in one test: the part that differs between tests.
-// Rank 0 of the pair is the origin, rank 1 the target. Owner thread of the context only.
+// Rank 0 of the pair is the origin, rank 1 the target. One thread per exchange; exchanges in several threads need
+// ThreadMode::multiple.
 #pragma once
 
 #include "common/pattern.hpp"
@@ -15,7 +16,7 @@ namespace godwit::apps {
 struct Pair {
   Context& context;
   Communicator communicator;     // two ranks
-  std::span<std::byte> out, in;  // buffers from godwit::allocate, as large as the largest size
+  std::span<std::byte> out, in;  // buffers, as large as the largest size
 
   bool is_origin() const { return communicator.rank() == 0; }
   Rank other() const { return 1 - communicator.rank(); }

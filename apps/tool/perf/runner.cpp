@@ -4,31 +4,28 @@
 #include "common/job.hpp"
 #include "common/memory.hpp"
 #include "common/progress.hpp"
+#include "common/run_report.hpp"
 #include "common/together.hpp"
-#include "tool/perf/exchange.hpp"
+#include "tool/perf/measure.hpp"
 #include "tool/perf/table.hpp"
 
 #include <fmt/format.h>
-#include <godwit/version.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 namespace godwit::apps {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// The pair of this rank, or an empty handle if it rests. Collective.
-Communicator make_pair(Communicator& world, bool latency) {
-  const int pairs = latency ? 1 : world.size() / 2;
-  const int rank = world.rank();
-  return world.split(rank < 2 * pairs ? rank % pairs : -1, rank);
+/// The ranks that measure at the same time; an empty handle for those who rest. Collective.
+Communicator make_team(Communicator& world, bool one_pair) {
+  const int pairs = one_pair ? 1 : world.size() / 2;
+  return world.split(world.rank() < 2 * pairs ? 0 : -1, world.rank());
 }
+
+/// Rank i of the team and rank i + half. Collective over the team.
+Communicator make_pair(Communicator& team) { return team.split(team.rank() % (team.size() / 2), team.rank()); }
 
 class PerfRun {
  public:
@@ -41,19 +38,21 @@ class PerfRun {
   }
 
   int run() {
-    const auto file = open_report(world_, options_.json_file);
+    const auto files = open_run_report(world_, options_.json_file, options_.html_file);
     const std::vector<Seat> seats = gather_seats(world_);
-    const MemoryPlan plan = plan_memory_together(world_, seats, options_.sizes.first, options_.sizes.last);
-    options_.sizes.last = plan.last;
+    const MemoryPlan plan = plan_memory_together(world_, seats, options_.sizes.smallest(), options_.sizes.last(),
+                                                 2 * static_cast<std::size_t>(options_.threads));
+    options_.sizes.cut(plan.last);
     print(heading(seats, plan.note));
-    measure_sizes();
+    if (options_.connect) connect_to_first();
+    team_ = make_team(world_, options_.one_pair());
+    if (team_) measure_sizes();
+    world_.broadcast(wrong_, 0);  // those who rest wait here
     if (world_.rank() == 0) {
-      report_.transport = transports_in_use(world_, seats);
       report_.tool = fmt::format("godwit perf {}", options_.test.name);
-      report_.version = version();
-      report_.ranks = world_.size();
-      report_.hosts = static_cast<int>(first_of_each_host(seats).size());
-      file->write(report_);
+      report_.memory = memory_word(options_.memory);
+      report_.threads = options_.threads;
+      files->write(std::move(report_), world_, seats);
     }
     world_.barrier();
     return wrong_ == 0 ? 0 : 1;
@@ -67,90 +66,90 @@ class PerfRun {
     std::fflush(stdout);
   }
 
+  Rank peer_of_first() const { return options_.one_pair() ? 1 : world_.size() / 2; }
+
+  /// Rank 0 reaches for its peer here; the others are on their way to make_team().
   std::string heading(const std::vector<Seat>& seats, const std::string& note) const {
-    std::string text =
-        fmt::format("{}\n# {}: {}\n{}", context_.banner(), options_.test.name, options_.test.help, seat_lines(seats));
+    if (world_.rank() != 0) return {};
+    std::string text = fmt::format("{}\n# {}: {}\n{}\n", context_.banner(), options_.test.name, options_.test.help,
+                                   options_line(options_));
+    text += protocol_lines(world_, peer_of_first(), operations_of(options_.test.exchanged));
+    text += seat_lines(seats) + sharing_lines(seats, options_.one_pair() ? 2 : seats.size());
     if (!note.empty()) text += fmt::format("# {}\n", note);
-    return text + perf_heading(options_.test.latency);
+    return text + perf_heading(options_.test.measured);
+  }
+
+  /// Ranks from 2 on exchange a message with rank 0.
+  void connect_to_first() {
+    if (world_.rank() == 0)
+      for (Rank rank = 2; rank < world_.size(); ++rank) {
+        world_.send_bytes(nullptr, 0, rank);
+        world_.recv_bytes(nullptr, 0, rank);
+      }
+    if (world_.rank() < 2) return;
+    world_.recv_bytes(nullptr, 0, 0);
+    world_.send_bytes(nullptr, 0, 0);
   }
 
   void measure_sizes() {
     const std::size_t capacity = std::max<std::size_t>(options_.sizes.largest(), 64);
-    const Buffer out = make_buffer(capacity), in = make_buffer(capacity);
-    Pair pair{.context = context_,
-              .communicator = make_pair(world_, options_.test.latency),
-              .out = {out.get(), capacity},
-              .in = {in.get(), capacity}};
-    const auto exchange = pair.communicator ? make_exchange(options_.test.exchanged, pair) : nullptr;
-    for (std::optional<std::size_t> size = options_.sizes.first; size; size = options_.sizes.next(*size))
-      measure(*size, exchange.get(), pair.communicator);
+    std::vector<Buffer> buffers;
+    std::vector<Lane> lanes;
+    const auto threads = static_cast<std::size_t>(options_.threads);
+    lanes.reserve(threads);  // exchanges refer to their pair
+    for (std::size_t i = 0; i < threads; ++i) {
+      std::byte* const out = buffers.emplace_back(make_buffer(capacity, options_.memory)).get();
+      std::byte* const in = buffers.emplace_back(make_buffer(capacity, options_.memory)).get();
+      Pair pair{.context = context_, .communicator = make_pair(team_), .out = {out, capacity}, .in = {in, capacity}};
+      Lane& lane = lanes.emplace_back(Lane{.pair = std::move(pair), .exchange = {}});
+      lane.exchange = make_exchange(options_.test.exchanged, lane.pair);
+    }
+    options_.sizes.for_each([&](std::size_t bytes) { measure(bytes, lanes); });
   }
 
-  void measure(std::size_t bytes, Exchange* exchange, Communicator& pair) {
+  void measure(std::size_t bytes, std::vector<Lane>& lanes) {
     Result result{.size = bytes};
-    const long done = options_.test.latency ? latency(result, exchange, pair) : bandwidth(result, exchange, pair);
-    if (options_.checks > 0) result.wrong = check(bytes, exchange);
-    print(perf_line(options_.test.latency, done, result));
+    const Work work{.bytes = bytes, .iterations = options_.iterations_for(bytes), .warmup = options_.warmup_for(bytes)};
+    Lane& first = lanes.front();
+    long done = work.iterations;
+    switch (options_.test.measured) {
+      case Measured::latency:
+        result.latency_us = measure_latency_us(*first.exchange, first.pair.communicator, work, progress_);
+        break;
+      case Measured::wake: {
+        const Wake wake = measure_wake(*first.exchange, first.pair.communicator, work, options_.idle_ms, progress_);
+        result.latency_us = wake.round_trip_us;
+        result.waiting_cpu_percent = wake.waiting_cpu * 100;
+        break;
+      }
+      case Measured::bandwidth: done = bandwidth(result, lanes, work); break;
+    }
+    if (options_.checks > 0) result.wrong = check(bytes, lanes);
+    print(perf_line(options_.test.measured, done, result));
     report_.results.push_back(std::move(result));
   }
 
-  /// Returns the number of iterations.
-  long latency(Result& result, Exchange* exchange, Communicator& pair) {
-    const int iterations = options_.iterations_for(result.size);
-    if (!exchange) return iterations;
-    for (int i = 0; i < options_.warmup; ++i) exchange->once(result.size);
-    pair.barrier();
-    std::vector<double> samples_us;
-    samples_us.reserve(static_cast<std::size_t>(iterations));
-    const double share = exchange->round_trip() ? 0.5 : 1;
-    for (int i = 0; i < iterations; ++i) {
-      progress_.update(result.size, i, iterations);
-      const Clock::time_point start = Clock::now();
-      exchange->once(result.size);
-      samples_us.push_back(seconds_since(start) * 1e6 * share);
-    }
-    pair.barrier();
-    result.latency_us = summarize(samples_us);
-    return iterations;
-  }
-
   /// Returns the number of messages of all pairs.
-  long bandwidth(Result& result, Exchange* exchange, Communicator& pair) {
-    const auto windows = [depth = options_.depth](int messages) { return (messages + depth - 1) / depth; };
-    const int rounds = windows(options_.iterations_for(result.size));
-    double elapsed = 0;
-    if (exchange) {
-      for (int i = 0; i < windows(options_.warmup); ++i) exchange->window(result.size, options_.depth);
-      exchange->finish();
-      pair.barrier();
-      const Clock::time_point start = Clock::now();
-      for (int i = 0; i < rounds; ++i) {
-        progress_.update(result.size, i, rounds);
-        exchange->window(result.size, options_.depth);
-      }
-      exchange->finish();
-      elapsed = seconds_since(start);
-      if (pair.rank() != 0) elapsed = 0;  // the origin's clock counts
-      pair.barrier();
-    }
-    world_.allreduce(elapsed, max);
-    const long messages = static_cast<long>(rounds) * options_.depth * (world_.size() / 2);
+  long bandwidth(Result& result, std::vector<Lane>& lanes, const Work& work) {
+    double elapsed = measure_windows_s(lanes, work, options_.depth, progress_);
+    team_.allreduce(elapsed, max);
+    const long messages = messages_of_lane(work.iterations, options_.depth) * options_.threads * (team_.size() / 2);
     result.messages_per_s = elapsed > 0 ? static_cast<double>(messages) / elapsed : 0;
     result.bandwidth_MBps = *result.messages_per_s * static_cast<double>(result.size) / 1e6;
     return messages;
   }
 
-  std::uint64_t check(std::size_t bytes, Exchange* exchange) {
+  std::uint64_t check(std::size_t bytes, std::vector<Lane>& lanes) {
     std::uint64_t wrong = 0;
     for (int i = 0; i < options_.checks; ++i, ++seed_)
-      if (exchange) wrong += exchange->check(bytes, seed_);
-    world_.allreduce(wrong, sum);
+      for (Lane& lane : lanes) wrong += lane.exchange->check(bytes, seed_);
+    team_.allreduce(wrong, sum);
     wrong_ += wrong;
     return wrong;
   }
 
   Context& context_;
-  Communicator world_;
+  Communicator world_, team_;
   PerfOptions options_;
   Progress progress_;
   Report report_;
