@@ -57,7 +57,9 @@ class Cliffs(unittest.TestCase):
         results.add("latency", "UCX", {KiB: 1.0, 2 * KiB: 10.0})
         verdict = judged(results, "no cliff: latency at 2n")
         self.assertEqual((verdict["got"], verdict["met"]), ("2.40", True))
-        self.assertIn("from 1K to 2K; peers: UCX 10.0 at 1K", verdict["note"])
+        self.assertEqual(verdict["note"], "from 1K to 2K; others: UCX 10.0 at 1K")
+        results.add("put_bandwidth", "machine", {MiB: 30000.0, 2 * MiB: 20000.0})
+        self.assertIn("UCX 10.0 at 1K, memcpy 3.0 at 1M", judged(results, "no cliff: latency at 2n")["note"])
         verdict = judged(results, "no cliff: latency at n + 1")
         self.assertEqual((verdict["got"], verdict["met"]), ("1.60", False))
 
