@@ -1,6 +1,9 @@
 """What every peer's tool printed, as recorded (shortened), and what is no output of it."""
 
 import unittest
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import machine
 import mpi
@@ -65,6 +68,21 @@ class UcxPerftest(unittest.TestCase):
         self.assertEqual(ucx.read_lanes(UCX_1_22), {"sysv", "posix"})
         self.assertEqual(ucx.read_lanes(UCX_TCP), {"tcp"})
         self.assertEqual(ucx.read_lanes("nothing"), set())
+
+    def start(self, *lanes):
+        """Its constructor, when its probes use these lanes one after the other."""
+        place = SimpleNamespace(folder=Path("."), cpus="0,1")
+        with mock.patch.object(ucx, "run", return_value=("# Version 1.13.1", "")), \
+                mock.patch.object(ucx.Ucx, "_batch", side_effect=[("", words) for words in lanes]):
+            return ucx.Ucx(place, Path("/usr/bin"), "Debian")
+
+    def test_its_default_if_that_is_shared_memory(self):
+        self.assertEqual(self.start(UCX_1_13).about, "Debian; its default: cma, sysv; buffers allocated by UCX")
+
+    def test_shared_memory_instead_of_tcp(self):
+        self.assertIn("UCX_TLS=posix,sysv,cma,self: cma, sysv", self.start(UCX_TCP, UCX_1_13).about)
+        with self.assertRaisesRegex(Failure, "does not use shared memory between two processes but tcp"):
+            self.start(UCX_TCP, UCX_TCP)
 
     def test_no_output(self):
         with self.assertRaisesRegex(Failure, "printed no result:\n(?s:.*)Invalid argument"):
