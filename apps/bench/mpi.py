@@ -65,7 +65,7 @@ class Mpi:
         self.place, self._mpirun = place, mpirun
         self._open_mpi = kind == "Open MPI"
         self._environment = dict(ALLOW_ROOT) if self._open_mpi and os.geteuid() == 0 else {}
-        self._program = place.folder / f"mpi_perf-{kind.replace(' ', '')}-{origin}"
+        self._program = place.folder / f"mpi_perf-{kind}-{origin}".replace(' ', '_')
         run([mpicc, "-O2", "-o", self._program, place.source / "mpi_perf.c"])
         head, _ = read_lines(self._output("latency", "8:10"))
         self.version = library_version(head["library"])
