@@ -24,8 +24,8 @@ class ScheduleBuilder {
   std::uint64_t count() const noexcept { return problem_.count; }
   /// Elements in `blocks` blocks of count() elements: where block number `blocks` begins.
   std::uint64_t blocks(int blocks) const noexcept { return static_cast<std::uint64_t>(blocks) * problem_.count; }
-  static Place input(std::uint64_t offset = 0) noexcept { return {Buffer::input, offset}; }
-  static Place output(std::uint64_t offset = 0) noexcept { return {Buffer::output, offset}; }
+  Place input(std::uint64_t offset = 0) const noexcept { return {Buffer::input, offset}; }
+  Place output(std::uint64_t offset = 0) const noexcept { return {Buffer::output, offset}; }
   /// Reserves `count` elements of scratch memory.
   Place scratch(std::uint64_t count) noexcept;
 

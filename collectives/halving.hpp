@@ -13,7 +13,7 @@ namespace godwit::collectives {
 class Fold {
  public:
   /// Of a pair that contains `root`, the root stays; else the odd one.
-  Fold(const ScheduleBuilder& b, Rank root = -1);
+  explicit Fold(const ScheduleBuilder& b, Rank root = -1);
   int participants() const noexcept { return participants_; }
   bool uneven() const noexcept { return extra_ != 0; }
   /// The builder's rank takes part.

@@ -1,5 +1,7 @@
 #include "collectives/phases.hpp"
 
+#include <boost/range/adaptor/reversed.hpp>
+
 #include <algorithm>
 
 namespace godwit::collectives {
@@ -91,8 +93,8 @@ void binomial_broadcast(ScheduleBuilder& b, Rank root, Place place) {
   const BinomialNode node = binomial_node(relative(b, root), b.size());
   for_each_chunk(b.problem(), b.count(), [&](std::uint64_t offset, std::uint64_t count) {
     if (node.parent >= 0) b.recv(absolute(b, node.parent, root), place + offset, count);
-    for (auto child = node.children.rbegin(); child != node.children.rend(); ++child)  // longest way first
-      b.send(absolute(b, *child, root), place + offset, count);
+    for (const int child : node.children | boost::adaptors::reversed)  // longest way first
+      b.send(absolute(b, child, root), place + offset, count);
   });
 }
 

@@ -15,7 +15,7 @@ class PlanCache {
  public:
   struct Entry {
     Problem problem;
-    const Algorithm* algorithm;
+    const Algorithm* algorithm = nullptr;
     Plan plan;
     int users = 0;  // executions that run it: it stays as long
   };

@@ -34,17 +34,18 @@ GODWIT_INLINE void store(std::byte* to, std::size_t i, T value) noexcept {
 
 // What arithmetic happens in: wide enough not to promote to int and overflow there, unsigned because that wraps.
 template <class T>
-struct arithmetic {
+struct Arithmetic {
   using type =
       std::conditional_t<std::is_integral_v<T>, std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>, T>;
 };
 
 template <ReduceOp op, class T>
 GODWIT_INLINE T apply(T a, T b) noexcept {
-  using W = typename arithmetic<T>::type;
+  using W = typename Arithmetic<T>::type;
   if constexpr (op == ReduceOp::prod) return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
-  if constexpr (op == ReduceOp::min) return (a < b || a != a) ? a : b;  // a != a: NaN
-  if constexpr (op == ReduceOp::max) return (a > b || a != a) ? a : b;
+  const bool nan = a != a;  // NOLINT(misc-redundant-expression)
+  if constexpr (op == ReduceOp::min) return (a < b || nan) ? a : b;
+  if constexpr (op == ReduceOp::max) return (a > b || nan) ? a : b;
   return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
 }
 

@@ -207,7 +207,7 @@ std::string verify(const std::vector<Problem>& problems, std::vector<Schedule> s
     plans.emplace_back(std::move(schedules[r]));
   }
   Verifier verifier(problems, plans);
-  const std::string stuck = walk(plans, verifier, seed);
+  std::string stuck = walk(plans, verifier, seed);
   if (!stuck.empty()) return stuck;
   verifier.check_outputs();
   return verifier.wrong();

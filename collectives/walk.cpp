@@ -25,7 +25,7 @@ class Walker {
       std::swap(awake_[random_() % awake_.size()], awake_.back());
       const Rank rank = awake_.back();
       awake_.pop_back();
-      for (StepIndex step; frontier(rank).pop(step);) {
+      for (StepIndex step = 0; frontier(rank).pop(step);) {
         start(rank, step);
         if (observer_.stop()) return {};
       }

@@ -1,6 +1,7 @@
 // Identity of this process, and the card's form on the wire (card.hpp describes it).
 #include "core/card.hpp"
 
+#include "core/cpus.hpp"
 #include "core/text.hpp"
 #include "core/wire.hpp"
 
@@ -8,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
@@ -47,22 +47,6 @@ std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) no_identity("gethostname", errno);
   return std::string(name.data()).substr(0, max_host_name);
-}
-
-// The affinity mask, as long as the kernel wants it, without the zero bytes at its end.
-std::string cpu_mask() {
-  for (std::size_t size = sizeof(cpu_set_t);; size *= 2) {
-    std::string mask(size, '\0');
-    if (sched_getaffinity(0, size, reinterpret_cast<cpu_set_t*>(mask.data())) == 0)
-      return mask.substr(0, mask.find_last_not_of('\0') + 1);
-    if (errno != EINVAL || size > 1024 * 1024) no_identity("sched_getaffinity", errno);
-  }
-}
-
-int count_bits(std::string_view mask) {
-  int count = 0;
-  for (const char byte : mask) count += std::popcount(static_cast<unsigned char>(byte));
-  return count;
 }
 
 class Writer {
@@ -134,9 +118,12 @@ Card Card::of_this_process(std::string_view host_id) {
   card.host.net_namespace = inode_of("/proc/self/ns/net");
   card.host.pid_namespace = inode_of("/proc/self/ns/pid");
   card.pid = static_cast<std::uint32_t>(getpid());
-  const std::string mask = cpu_mask();
-  card.cpu_count = static_cast<std::uint16_t>(count_bits(mask));
-  card.cpu_hash = static_cast<std::uint32_t>(hash64(mask));
+  const std::vector<int> cpus = allowed_cpus();
+  if (cpus.empty()) no_identity("sched_getaffinity", errno);
+  card.cpu_count = static_cast<std::uint16_t>(cpus.size());
+  card.cpu_hash =
+      static_cast<std::uint32_t>(hash64({reinterpret_cast<const char*>(cpus.data()), cpus.size() * sizeof cpus[0]}));
+  if (const auto core = core_of(cpus); core && *core < no_core) card.core = static_cast<std::uint16_t>(*core);
   card.host_name = core::host_name();
   return card;
 }
@@ -157,6 +144,7 @@ std::vector<std::byte> Card::encode() const {
   out.number(pid);
   out.number(cpu_count);
   out.number(cpu_hash);
+  out.number(core);
   out.text(host_name.data(), std::min(host_name.size(), max_host_name));
   out.number(static_cast<std::uint8_t>(addresses.size()));
   for (const auto& [name, address] : addresses) {
@@ -188,6 +176,7 @@ Card Card::decode(std::span<const std::byte> bytes) {
   in.number(card.pid);
   in.number(card.cpu_count);
   in.number(card.cpu_hash);
+  in.number(card.core);
   card.host_name = to_text(in.text());
   if (card.host_name.size() > max_host_name) in.malformed("its host name is too long");
   std::uint8_t count = 0;

@@ -1,7 +1,7 @@
 // The card: what every rank publishes at start-up, at most 256 bytes. Identity of host and process, and the
 // transports' addresses. A value. The form on the wire:
 //
-//   "gw", u8 wire_version, u64 boot, u64 net, u64 pid namespace, u32 pid, u16 cpu_count, u32 cpu_hash,
+//   "gw", u8 wire_version, u64 boot, u64 net, u64 pid namespace, u32 pid, u16 cpu_count, u32 cpu_hash, u16 core,
 //   u8 n, n bytes of host name, u8 number of addresses, and for each: u8 n, n bytes of name, u8 m, m bytes
 #pragma once
 
@@ -17,6 +17,7 @@
 namespace godwit::core {
 
 inline constexpr std::size_t max_card_size = 256;
+inline constexpr std::uint16_t no_core = 0xffff;
 
 /// Two processes with equal `boot` run on one kernel; what they share there depends on the namespaces.
 struct HostIdentity {
@@ -30,9 +31,10 @@ class Card {
  public:
   HostIdentity host;
   std::uint32_t pid = 0;
-  std::uint16_t cpu_count = 0;  // allowed CPUs
-  std::uint32_t cpu_hash = 0;   // of the affinity mask: equal masks share their CPUs
-  std::string host_name;        // for messages only; cut at 40 bytes
+  std::uint16_t cpu_count = 0;   // allowed CPUs
+  std::uint32_t cpu_hash = 0;    // of the affinity mask: equal masks share their CPUs
+  std::uint16_t core = no_core;  // bound to CPUs of one core: its lowest; no_core: to more, or it is not known
+  std::string host_name;         // for messages only; cut at 40 bytes
   std::vector<std::pair<std::string, std::vector<std::byte>>> addresses;  // transport name -> address
 
   /// This process, without addresses. `host_id` (option HOST_ID), unless empty, makes processes with different

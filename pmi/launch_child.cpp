@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -20,9 +21,15 @@ namespace {
 /// PMIx's thread may have held the allocator's lock.
 struct Prepared {
   std::vector<char*> arguments, environment;
+  std::vector<unsigned long> cpus;  // as sched_setaffinity takes them
   int input, output, error, report;
   rlim_t file_limit;
   pid_t parent;
+};
+
+/// errno of what failed.
+struct Failure {
+  int exec, bind;
 };
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
@@ -30,6 +37,22 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
   list.push_back(nullptr);
   return list;
+}
+
+std::vector<unsigned long> mask_of(const std::vector<int>& cpus) {
+  constexpr std::size_t bits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask;
+  for (const int cpu : cpus) {
+    const std::size_t word = static_cast<std::size_t>(cpu) / bits;
+    if (word >= mask.size()) mask.resize(word + 1);
+    mask[word] |= 1UL << (static_cast<std::size_t>(cpu) % bits);
+  }
+  return mask;
+}
+
+bool bind_to(const std::vector<unsigned long>& mask) {
+  return mask.empty() ||
+         sched_setaffinity(0, mask.size() * sizeof mask[0], reinterpret_cast<const cpu_set_t*>(mask.data())) == 0;
 }
 
 /// Moves a descriptor to 0, 1 or 2, where exec() keeps it.
@@ -45,21 +68,22 @@ bool place(int from, int to) { return from == to || dup2(from, to) == to; }
     limit.rlim_cur = p.file_limit;
     setrlimit(RLIMIT_NOFILE, &limit);
   }
-  if (place(p.input, 0) && place(p.output, 1) && place(p.error, 2)) {
+  const bool bound = bind_to(p.cpus);
+  if (bound && place(p.input, 0) && place(p.output, 1) && place(p.error, 2)) {
     environ = const_cast<char**>(p.environment.data());
     execvp(p.arguments[0], p.arguments.data());
   }
-  const int error = errno;
-  if (write(p.report, &error, sizeof error) < 0) _exit(126);
+  const Failure failure{bound ? errno : 0, bound ? 0 : errno};
+  if (write(p.report, &failure, sizeof failure) < 0) _exit(126);
   _exit(127);
 }
 
-/// What the child wrote before it ended, or 0 when exec() closed the pipe.
-int read_error(int fd) {
-  int error = 0;
+/// What the child wrote before it ended, or zeros when exec() closed the pipe.
+Failure read_failure(int fd) {
+  Failure failure{};
   ssize_t count = 0;
-  while ((count = read(fd, &error, sizeof error)) < 0 && errno == EINTR) continue;
-  return count == sizeof error ? error : 0;
+  while ((count = read(fd, &failure, sizeof failure)) < 0 && errno == EINTR) continue;
+  return count == sizeof failure ? failure : Failure{};
 }
 
 }  // namespace
@@ -70,6 +94,7 @@ StartedChild start_child(const ChildCommand& command) {
     throw Error(ErrorCode::no_memory, fmt::format("godwit run: no pipe for a rank: {}", std::strerror(errno)));
   const Prepared prepared{pointers(command.arguments),
                           pointers(command.environment),
+                          mask_of(command.cpus),
                           command.input,
                           command.output,
                           command.error,
@@ -83,12 +108,14 @@ StartedChild start_child(const ChildCommand& command) {
   close(report[1]);
   if (child.pid > 0) {
     setpgid(child.pid, child.pid);  // also here: the child may not have got to it; fails harmlessly after its exec()
-    child.exec_error = read_error(report[0]);
+    const Failure failure = read_failure(report[0]);
+    child.exec_error = failure.exec;
+    child.bind_error = failure.bind;
   }
   close(report[0]);
   if (child.pid < 0)
     throw Error(ErrorCode::no_memory, fmt::format("godwit run: no process for a rank: {}", std::strerror(fork_error)));
-  if (child.exec_error != 0) waitpid(child.pid, nullptr, 0);
+  if (!child.runs()) waitpid(child.pid, nullptr, 0);
   return child;
 }
 

@@ -14,11 +14,14 @@ struct ChildCommand {
   std::vector<std::string> environment;  // "NAME=VALUE", all of it
   int input = 0, output = 1, error = 2;  // descriptors of this process
   std::size_t file_limit = 0;            // soft limit of open files that the child gets
+  std::vector<int> cpus{};               // what it is bound to; empty: as this thread
 };
 
 struct StartedChild {
   pid_t pid = -1;      // its process group has the same number
   int exec_error = 0;  // errno if the program could not be run; the child has been reaped then
+  int bind_error = 0;  // the same for binding
+  bool runs() const noexcept { return exec_error == 0 && bind_error == 0; }
 };
 
 /// Returns when the program runs or could not be run. The child dies with this thread. Throws Error(no_memory)

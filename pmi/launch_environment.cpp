@@ -31,7 +31,8 @@ std::vector<std::string> environment_with(const std::vector<std::string>& change
   std::vector<std::string> environment = changes;
   for (const auto& [name, value] : environment_variables()) {
     const auto replaces = [&name = name](const std::string& entry) { return entry.starts_with(name + "="); };
-    if (std::none_of(changes.begin(), changes.end(), replaces)) environment.push_back(name + "=" + value);
+    if (std::none_of(changes.begin(), changes.end(), replaces))
+      environment.push_back(fmt::format("{}={}", name, value));
   }
   return environment;
 }

@@ -83,7 +83,7 @@ void LaunchOutput::drain(Source& source) {
 }
 
 void LaunchOutput::take_orders() {
-  std::array<char, 16> orders;
+  std::array<char, 16> orders{};
   const ssize_t count = read(control_[0], orders.data(), orders.size());
   for (ssize_t i = 0; i < count; ++i) {
     finishing_ = true;
@@ -92,7 +92,7 @@ void LaunchOutput::take_orders() {
 }
 
 void LaunchOutput::read_from(Source& source) {
-  std::array<char, 65536> buffer;
+  std::array<char, 65536> buffer{};
   const ssize_t count = read(source.fd, buffer.data(), buffer.size());
   if (count < 0 && errno == EINTR) return;
   if (count > 0) source.partial.append(buffer.data(), static_cast<std::size_t>(count));

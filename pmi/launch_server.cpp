@@ -17,7 +17,7 @@
 namespace godwit::pmi {
 
 struct LaunchServer::Impl {
-  Impl(int ranks_, AbortHandler handler) : ranks(ranks_), on_abort(std::move(handler)), connected(ranks_) {}
+  Impl(int size, AbortHandler handler) : ranks(size), on_abort(std::move(handler)), connected(size) {}
   void start(const std::string& directory);
   void register_job(const std::string& host);
   void register_rank(Rank rank);
@@ -198,7 +198,7 @@ bool LaunchServer::is_connected(Rank rank) const { return impl_->connected[rank]
 
 void LaunchServer::announce_death(Rank rank, int exit_code) {
   struct Notice {
-    pmix_proc_t process;
+    pmix_proc_t process{};
     InfoList info;
   };
   auto notice = std::make_unique<Notice>();
@@ -209,7 +209,7 @@ void LaunchServer::announce_death(Rank rank, int exit_code) {
   const pmix_status_t status = PMIx_Notify_event(PMIX_ERR_PROC_ABORTED, &notice->process, PMIX_RANGE_NAMESPACE,
                                                  notice->info.data(), notice->info.size(), sent, notice.get());
   if (status == PMIX_SUCCESS)
-    notice.release();
+    static_cast<void>(notice.release());  // `sent` deletes it
   else if (status != PMIX_OPERATION_SUCCEEDED)
     fmt::print(stderr, "godwit run: the death of rank {} could not be announced: {}\n", rank, pmix_words(status));
 }

@@ -4,6 +4,7 @@
 #include "pmi/launch_environment.hpp"
 #include "pmi/launch_output.hpp"
 #include "pmi/launch_server.hpp"
+#include "pmi/rank_list.hpp"
 
 #include <fmt/format.h>
 #include <godwit/error.hpp>
@@ -17,6 +18,7 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -85,6 +87,7 @@ class Launch {
         output_(options.tag_output),
         outputs_(options.ranks),
         pids_(options.ranks, -1) {
+    if (options.bind != Bind::none || options.report_bindings) binding_ = Binding::of_this_host(options.bind);
     for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2}) signals_.add(signal);
   }
   ~Launch() {
@@ -131,7 +134,8 @@ class Launch {
   LaunchServer server_;
   LaunchOutput output_;
   std::vector<Outputs> outputs_;
-  std::vector<pid_t> pids_;  // -1: not running
+  std::vector<pid_t> pids_;         // -1: not running
+  std::optional<Binding> binding_;  // nothing: ranks are not bound
   int running_ = 0;
   int status_ = 0;
   bool stopping_ = false, stopped_by_signal_ = false;
@@ -157,6 +161,7 @@ void Launch::start_ranks() {
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   open_outputs();
   const auto environment = environment_with(options_.environment);
+  if (const std::string words = binding_ ? binding_->shortage(options_.ranks) : ""; !words.empty()) say("{}", words);
   for (Rank rank = 0; rank < options_.ranks; ++rank) {
     if (!stopping_) {
       start_rank(rank, {.arguments = options_.command,
@@ -164,7 +169,8 @@ void Launch::start_ranks() {
                         .input = rank == 0 && !isatty(0) ? 0 : null,
                         .output = outputs_[rank].out,
                         .error = outputs_[rank].error,
-                        .file_limit = file_limit});
+                        .file_limit = file_limit,
+                        .cpus = binding_ ? binding_->cpus_of(rank) : Cpus{}});
     }
     for (const int fd : outputs_[rank].opened) close(fd);
     io_.poll();  // a rank that fails at once, or ^C, ends this early
@@ -174,12 +180,16 @@ void Launch::start_ranks() {
 
 void Launch::start_rank(Rank rank, const ChildCommand& command) {
   const StartedChild child = start_child(command);
-  if (child.exec_error == 0) {
+  if (child.runs()) {
     pids_[rank] = child.pid;
     ++running_;
+    if (options_.report_bindings) say("{}", binding_->describe(rank));
     return;
   }
-  say("rank {} cannot run {}: {}", rank, options_.command[0], std::strerror(child.exec_error));
+  if (child.bind_error != 0)
+    say("rank {} cannot be bound to {}: {}", rank, cpu_list(command.cpus), std::strerror(child.bind_error));
+  else
+    say("rank {} cannot run {}: {}", rank, options_.command[0], std::strerror(child.exec_error));
   set_status(127);
   stop(SIGTERM);
 }

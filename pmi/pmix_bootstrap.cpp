@@ -92,8 +92,8 @@ struct PmixBootstrap::Impl {
   std::condition_variable death_seen;
 };
 
-PmixBootstrap::Impl::Impl(const Variables& variables, const BootstrapSettings& settings, core::Log& log_)
-    : deadline_s(settings.deadline_s), log(log_) {
+PmixBootstrap::Impl::Impl(const Variables& variables, const BootstrapSettings& settings, core::Log& its_log)
+    : deadline_s(settings.deadline_s), log(its_log) {
   const auto call = init_within(deadline());
   if (!call) init_failed(variables, fmt::format("it does not answer within {} s (GODWIT_STARTUP_TIMEOUT)", deadline_s));
   // Without a server the library plays a job of one, and crashes when that is finalized.

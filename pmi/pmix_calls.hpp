@@ -76,7 +76,7 @@ void pmix_start(const std::shared_ptr<Reply>& reply, Call&& call) {
   auto token = std::make_unique<std::shared_ptr<Reply>>(reply);
   const pmix_status_t status = call(&Reply::on_done, token.get());
   if (status == PMIX_SUCCESS)
-    token.release();  // on_done deletes it
+    static_cast<void>(token.release());  // on_done deletes it
   else
     reply->finish(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);  // done, or refused: no callback
 }

@@ -79,7 +79,7 @@ DeathEvents::DeathEvents(const pmix_proc_t& me, Reply::Clock::time_point deadlin
                                                            info.size(), on_event, on_registered, token.get());
   const std::string who = fmt::format("rank {}", me.rank);
   if (status != PMIX_SUCCESS) pmix_check(status, who, "PMIx_Register_event_handler");
-  token.release();  // on_registered deletes it
+  static_cast<void>(token.release());  // on_registered deletes it
   pmix_check(state_->registered.wait_until(deadline).value_or(PMIX_ERR_TIMEOUT), who, "PMIx_Register_event_handler");
 }
 
@@ -93,7 +93,8 @@ DeathEvents::~DeathEvents() {
   const pmix_status_t status = pmix_wait(deadline, [this](pmix_op_cbfunc_t done, void* data) {
     return PMIx_Deregister_event_handler(state_->id, done, data);
   });
-  if (status != PMIX_SUCCESS) new std::shared_ptr<State>(state_);  // leaked on purpose: 400 bytes, and safe
+  // Leaked on purpose: 400 bytes, and safe.
+  if (status != PMIX_SUCCESS) static_cast<void>(std::make_unique<std::shared_ptr<State>>(state_).release());
 }
 
 }  // namespace godwit::pmi

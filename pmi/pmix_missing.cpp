@@ -39,6 +39,7 @@ struct Inquiry {
 };
 
 struct Question {
+  Question(std::shared_ptr<Inquiry> its_inquiry, Rank its_rank) : inquiry(std::move(its_inquiry)), rank(its_rank) {}
   std::shared_ptr<Inquiry> inquiry;
   Rank rank;
 };

@@ -63,7 +63,7 @@ void Channel::write_next() {
 
 asio::awaitable<Frame> Channel::receive(std::size_t limit) {
   const auto self = shared_from_this();
-  std::array<char, frame_header_size> bytes;
+  std::array<char, frame_header_size> bytes{};
   co_await asio::async_read(socket_, asio::buffer(bytes), asio::use_awaitable);
   const FrameHeader header = decode_header(bytes.data(), limit);
   Frame frame{header.kind, std::string(header.length, '\0')};

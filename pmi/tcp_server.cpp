@@ -113,7 +113,7 @@ asio::awaitable<std::optional<Rank>> StoreServer::admit(std::shared_ptr<Channel>
   const Banner banner{.job = job_, .nonce = random_number()};
   channel->send(encode(banner));
   const Frame frame = co_await channel->receive(max_request_size);
-  const Hello hello = decode<Hello>(frame);
+  const auto hello = decode<Hello>(frame);
   if (auto refusal = reason_to_refuse(hello, banner.nonce)) {
     channel->send(encode(std::move(*refusal)));
     co_await channel->drain();
@@ -162,7 +162,7 @@ bool StoreServer::handle(Rank rank, const Frame& frame) {
       if (phase_ == Phase::gathering) fail(fmt::format("{} left before all ranks had come", members_[rank].who));
       return false;
     case FrameKind::abort: {
-      const Abort abort = decode<Abort>(frame);
+      const auto abort = decode<Abort>(frame);
       lost(rank, fmt::format("called abort({}): {}", abort.status, abort.reason));
       return false;
     }

@@ -17,7 +17,7 @@
 namespace godwit::pmi {
 
 struct ThreadJob::State {
-  State(int size_, double deadline) : size(size_), deadline_s(deadline), cards(size_), joined(size_), failures(size_) {
+  State(int ranks, double deadline) : size(ranks), deadline_s(deadline), cards(ranks), joined(ranks), failures(ranks) {
     static std::atomic<int> counter{0};
     id = fmt::format("threads.{}.{}", getpid(), counter++);
   }

@@ -12,6 +12,7 @@
 #include "core/core_options.hpp"
 #include "pmi/select.hpp"
 #include "runtime/context_state.hpp"
+#include "runtime/placement.hpp"
 #include "runtime/transports.hpp"
 #include "shm/options.hpp"
 
@@ -21,27 +22,8 @@ namespace runtime {
 
 namespace {
 
-// Beyond this the launcher's word on who shares a host must do.
-constexpr int max_counted_ranks = 256;
 // How often the coarse clock goes on while nobody waits.
 constexpr std::chrono::milliseconds tick{100};
-
-// More ranks on this host than CPUs that they may use? Launchers bind ranks: those with equal masks share.
-bool is_oversubscribed(const core::JobInfo& job, const core::Card& own, core::PeerDirectory& directory) {
-  const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-  if (job.local_size > online) return true;
-  if (job.local_size > 0 && job.local_size <= own.cpu_count) return false;
-  if (job.size > max_counted_ranks) return false;
-  int here = 0;
-  int sharing = 0;
-  for (Rank rank = 0; rank < job.size; ++rank) {
-    const core::Card& card = directory.card(rank);
-    if (card.host.boot != own.host.boot) continue;
-    ++here;
-    if (card.cpu_hash == own.cpu_hash) ++sharing;
-  }
-  return here > online || sharing > own.cpu_count;
-}
 
 }  // namespace
 
@@ -93,6 +75,7 @@ ContextState::ContextState(std::unique_ptr<core::OptionSet> loaded, std::vector<
   bootstrap->exchange(card.encode());
   const bool oversubscribed = runtime::is_oversubscribed(job, card, directory);
   if (oversubscribed) log->debug("more ranks than CPUs on this host: waits yield early and sleep");
+  runtime::warn_of_shared_cores(*log, job, card, directory);
   worker = std::make_unique<core::Worker>(services, directory, job, mode, std::move(transports), oversubscribed);
   std::vector<Rank> everyone(static_cast<std::size_t>(job.size));
   std::iota(everyone.begin(), everyone.end(), 0);

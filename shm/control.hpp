@@ -45,7 +45,7 @@ class Control final : private Session::Owner {
  public:
   /// Throws Error(transport) or Error(no_memory) when it cannot listen.
   Control(core::Services& services, const ControlSettings& settings, const Bell& bell, Mailbox& mailbox);
-  ~Control();
+  virtual ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 

@@ -9,9 +9,24 @@
 
 namespace godwit::apps {
 
+namespace {
+
+pmi::Bind bind_of(const std::string& word) {
+  if (word == "none") return pmi::Bind::none;
+  if (word == "core") return pmi::Bind::core;
+  if (word == "numa") return pmi::Bind::numa;
+  throw UsageError(fmt::format("run --bind {}: write none, core or numa", word));
+}
+
+}  // namespace
+
 void add_run_flags(CLI::App& command, pmi::LaunchOptions& options) {
   command.prefix_command();  // the first word that is no flag ends ours: the rest belongs to the program
   command.add_option("-n,--np", options.ranks, "number of ranks (default 1)");
+  command.add_option_function<std::string>(
+      "--bind", [&options](const std::string& word) { options.bind = bind_of(word); },
+      "what each rank is bound to: none (default), core, numa; within the CPUs that this process may use");
+  command.add_flag("--report-bindings", options.report_bindings, "say which CPUs each rank may use");
   command.add_flag("--keep-going", options.keep_going, "a rank that dies does not end the others");
   command.add_flag("--tag-output", options.tag_output, "begin every line of output with its rank");
   command.add_option("-x", options.environment, "NAME=VALUE for the environment of the ranks; can be repeated")

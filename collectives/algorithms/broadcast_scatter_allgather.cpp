@@ -2,6 +2,8 @@
 // J. Watts: "Interprocessor collective communication library (InterCom)", SHPCC 1994. Blocks that the scatter has
 // already left with a rank are not sent to it again.
 // Cost: ceil(log2 n) + n - 1 rounds; a rank sends at most 2 (n - 1) / n of the vector.
+#include <boost/range/adaptor/reversed.hpp>
+
 #include "collectives/algorithm.hpp"
 #include "collectives/phases.hpp"
 
@@ -16,9 +18,9 @@ void scatter(ScheduleBuilder& b, const BinomialNode& node, int me, const Blocks&
     const Range mine = range(me, node.span);
     b.recv_chunks(absolute(b, node.parent, root), b.output(mine.begin), mine.size());
   }
-  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-    const Range theirs = range(*child, binomial_node(*child, b.size()).span);
-    b.send_chunks(absolute(b, *child, root), b.output(theirs.begin), theirs.size());
+  for (const int child : node.children | boost::adaptors::reversed) {
+    const Range theirs = range(child, binomial_node(child, b.size()).span);
+    b.send_chunks(absolute(b, child, root), b.output(theirs.begin), theirs.size());
   }
 }
 

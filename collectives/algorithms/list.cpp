@@ -17,7 +17,7 @@ GODWIT_ALGORITHMS(DECLARE)
 
 namespace {
 
-#define ADDRESS(name) &name,
+#define ADDRESS(name) &(name),
 constexpr const Algorithm* list[] = {GODWIT_ALGORITHMS(ADDRESS)};
 #undef ADDRESS
 

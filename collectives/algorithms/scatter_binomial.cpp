@@ -1,6 +1,8 @@
 // Binomial scatter: the root sends whole subtrees, inner nodes pass on their parts. Textbook; Thakur, Rabenseifner,
 // Gropp 2005.
 // Cost: ceil(log2 n) rounds; n - 1 blocks out of the root, at most n / 2 through an inner node.
+#include <boost/range/adaptor/reversed.hpp>
+
 #include "collectives/algorithm.hpp"
 #include "collectives/phases.hpp"
 
@@ -19,9 +21,9 @@ void build_binomial(ScheduleBuilder& b) {
   if (node.parent >= 0)
     for_each_run(b, root, me, node.span,
                  [&](int first, int span) { b.recv(absolute(b, node.parent, root), place_of(first), b.blocks(span)); });
-  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child)
-    for_each_run(b, root, *child, binomial_node(*child, n).span,
-                 [&](int first, int span) { b.send(absolute(b, *child, root), place_of(first), b.blocks(span)); });
+  for (const int child : node.children | boost::adaptors::reversed)
+    for_each_run(b, root, child, binomial_node(child, n).span,
+                 [&](int first, int span) { b.send(absolute(b, child, root), place_of(first), b.blocks(span)); });
   if (!leaf) b.copy(place_of(me), b.output(), b.count());
 }
 

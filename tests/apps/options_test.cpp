@@ -185,6 +185,16 @@ TEST(RunOptions, FlagsThenCommand) {
   EXPECT_EQ(options.command, (std::vector<std::string>{"./app", "-n", "7", "--", "-x"}));
 }
 
+TEST(RunOptions, Binding) {
+  EXPECT_EQ(parse_run({"--", "app"}).bind, pmi::Bind::none);
+  EXPECT_FALSE(parse_run({"--", "app"}).report_bindings);
+  EXPECT_EQ(parse_run({"--bind", "none", "--", "app"}).bind, pmi::Bind::none);
+  EXPECT_EQ(parse_run({"--bind", "core", "app"}).bind, pmi::Bind::core);
+  EXPECT_EQ(parse_run({"--bind=numa", "app"}).bind, pmi::Bind::numa);
+  EXPECT_TRUE(parse_run({"--report-bindings", "app"}).report_bindings);
+  EXPECT_EQ(run_error({"--bind", "socket", "--", "app"}), "run --bind socket: write none, core or numa");
+}
+
 TEST(RunOptions, DashesAreNotNeeded) {
   const auto options = parse_run({"-n", "2", "/bin/app", "-n", "7", "--help"});
   EXPECT_EQ(options.ranks, 2);

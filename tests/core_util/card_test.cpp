@@ -27,6 +27,7 @@ Card sample() {
   card.pid = 4194304;
   card.cpu_count = 192;
   card.cpu_hash = 0xdeadbeef;
+  card.core = 95;
   card.host_name = "node17.cluster";
   card.addresses = {{"shm", bytes_of("segment")}, {"ucx", bytes_of(std::string(100, '\0'))}, {"none", {}}};
   return card;
@@ -37,6 +38,7 @@ void expect_equal(const Card& a, const Card& b) {
   EXPECT_EQ(a.pid, b.pid);
   EXPECT_EQ(a.cpu_count, b.cpu_count);
   EXPECT_EQ(a.cpu_hash, b.cpu_hash);
+  EXPECT_EQ(a.core, b.core);
   EXPECT_EQ(a.host_name, b.host_name);
   EXPECT_EQ(a.addresses, b.addresses);
 }
@@ -177,16 +179,19 @@ TEST(Card, AffinityShowsInTheHash) {
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
   if (CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "one CPU only";
   Card bound;
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &allowed)) ++cpu;
   std::thread([&] {  // binds this thread only
     cpu_set_t one;
     CPU_ZERO(&one);
-    for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
-      if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &one);
+    CPU_SET(cpu, &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
     bound = Card::of_this_process();
   })
       .join();
   EXPECT_EQ(bound.cpu_count, 1);
+  EXPECT_NE(bound.core, no_core);
+  EXPECT_LE(bound.core, cpu) << "the first of the core's CPUs";
   EXPECT_NE(bound.cpu_hash, Card::of_this_process().cpu_hash);
 }
 

@@ -1,4 +1,5 @@
-// `godwit run` without the rest of the tool: pmi_launch [-n N] [--keep-going] [--tag-output] [-x A=B] -- COMMAND...
+// `godwit run` without the rest of the tool: pmi_launch [-n N] [--keep-going] [--tag-output] [-x A=B]
+// [--bind core|numa] [--report-bindings] -- COMMAND...
 #include "pmi/launcher.hpp"
 
 #include <godwit/error.hpp>
@@ -16,6 +17,10 @@ int main(int argc, char** argv) {
       options.keep_going = true;
     else if (flag == "--tag-output")
       options.tag_output = true;
+    else if (flag == "--report-bindings")
+      options.report_bindings = true;
+    else if (flag == "--bind" && i + 1 < argc)
+      options.bind = std::string_view(argv[++i]) == "numa" ? godwit::pmi::Bind::numa : godwit::pmi::Bind::core;
     else if (flag == "-n" && i + 1 < argc)
       options.ranks = std::atoi(argv[++i]);
     else if (flag == "-x" && i + 1 < argc)

@@ -4,6 +4,12 @@
 #include <algorithm>
 #include <csignal>
 #include <regex>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "pmi/cores.hpp"
+#include "pmi/rank_list.hpp"
 
 namespace godwit::pmi {
 namespace {
@@ -80,6 +86,66 @@ TEST_F(Launcher, AnAbsentRankIsNamed) {
   const auto job = start_client(3, {}, {"2", "absent", "1"});
   EXPECT_EQ(job->wait(), 3);
   EXPECT_GE(job->count("rank 1 did not come"), 1) << job->output();
+}
+
+// What each rank may use, in the words of /proc: "0" or "0-1,4".
+std::vector<std::string> affinities(const Process& job) {
+  std::vector<std::string> lists;
+  const std::regex line("rank \\d+ on (\\S+)");
+  const std::string& text = job.output();
+  for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) lists.push_back((*it)[1]);
+  return lists;
+}
+const std::vector<std::string> print_affinity = {
+    "sh", "-c", "echo rank $PMIX_RANK on `sed -n 's/Cpus_allowed_list:.//p' /proc/self/status`"};
+
+std::vector<std::string> with_command(std::vector<std::string> flags) {
+  flags.push_back("--");
+  flags.insert(flags.end(), print_affinity.begin(), print_affinity.end());
+  return flags;
+}
+
+TEST_F(Launcher, BindsToCores) {
+  const auto cores = usable_units(Unit::core);
+  const auto ranks = static_cast<int>(cores.size());
+  const auto job = start(with_command({"-n", std::to_string(ranks), "--bind", "core", "--report-bindings"}));
+  EXPECT_EQ(job->wait(), 0) << job->output();
+  auto seen = affinities(*job);
+  std::vector<std::string> expected;
+  for (const Cpus& core : cores)
+    if (core.size() == 1) expected.push_back(std::to_string(core[0]));
+  if (expected.size() == cores.size()) {  // else the form of the list is the kernel's business
+    std::sort(seen.begin(), seen.end());
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(seen, expected) << job->output();
+  }
+  EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), cores.size()) << job->output();
+  for (Rank rank = 0; rank < ranks; ++rank)
+    EXPECT_EQ(job->count(fmt::format("godwit run: rank {} is bound to a core: {}\n", rank, cpu_list(cores[rank]))), 1)
+        << job->output();
+  EXPECT_EQ(job->count("and so on"), 0) << job->output();
+}
+
+TEST_F(Launcher, BindsWithinItsOwnCpus) {
+  const int cpu = usable_units(Unit::core).back().back();
+  for (const std::string kind : {"core", "numa"}) {
+    auto words = with_command({"-n", "3", "--bind", kind});
+    words.insert(words.begin(), {"taskset", "-c", std::to_string(cpu), PMI_LAUNCH});
+    Process job(words);
+    EXPECT_EQ(job.wait(), 0) << job.output();
+    EXPECT_EQ(affinities(job), std::vector<std::string>(3, std::to_string(cpu))) << job.output();
+    const std::string words_of_shortage = fmt::format("3 ranks on 1 core: rank 1 shares CPU {} with rank 0", cpu);
+    EXPECT_EQ(job.count(words_of_shortage), kind == "core" ? 1 : 0) << job.output();
+  }
+}
+
+TEST_F(Launcher, DoesNotBindUnlessAsked) {
+  const auto job = start(with_command({"-n", "2", "--report-bindings"}));
+  EXPECT_EQ(job->wait(), 0) << job->output();
+  const auto seen = affinities(*job);
+  ASSERT_EQ(seen.size(), 2U) << job->output();
+  EXPECT_EQ(seen[0], seen[1]);
+  EXPECT_EQ(job->count("is not bound: CPU"), 2) << job->output();
 }
 
 TEST_F(Launcher, ADeathEndsTheOthers) {
