@@ -25,6 +25,10 @@ class Cma {
   /// Reads the peer's nonce. `pid` as our namespace counts; 0: it does not know the process.
   static Cma probe(pid_t pid, std::uint64_t nonce_address, const Nonce& expected);
 
+  /// Seconds that a system call of a few bytes costs on this host, from the fastest of some on ourselves; measured
+  /// once. 0: the kernel refuses it.
+  static double overhead_s() noexcept;
+
   bool works() const noexcept { return pid_ != 0; }
   const std::string& reason() const noexcept { return reason_; }
   pid_t pid() const noexcept { return pid_; }

@@ -22,12 +22,21 @@ class Completions {
   void done(Rank peer, std::uint64_t cookie) noexcept {
     entries_.push_back({cookie, peer, core::Completion::Kind::done, ErrorCode::ok, nullptr});
   }
+  /// Of work requests that post() accepted earlier: there may be more of them than has_room() allows for.
+  void done_later(Rank peer, std::uint64_t cookie) {
+    make_room();
+    done(peer, cookie);
+  }
+  void failed_later(Rank peer, std::uint64_t cookie, ErrorCode status, std::string detail) {
+    make_room();
+    failed(peer, cookie, status, std::move(detail));
+  }
   void failed(Rank peer, std::uint64_t cookie, ErrorCode status, std::string detail) {
     entries_.push_back(
         {cookie, peer, core::Completion::Kind::done, status, std::make_unique<std::string>(std::move(detail))});
   }
   void connected(Rank peer) {
-    if (entries_.full()) entries_.set_capacity(2 * entries_.capacity());
+    make_room();
     entries_.push_back({0, peer, core::Completion::Kind::connected, ErrorCode::ok, nullptr});
   }
 
@@ -62,6 +71,10 @@ class Completions {
     ErrorCode status = ErrorCode::ok;
     std::unique_ptr<std::string> detail;
   };
+
+  void make_room() {
+    if (entries_.full()) entries_.set_capacity(2 * entries_.capacity());
+  }
 
   boost::circular_buffer<Entry> entries_;
   std::vector<std::unique_ptr<std::string>> words_;

@@ -26,9 +26,9 @@ const char* name_of(Op op) noexcept {
 
 }  // namespace
 
-ShmEndpoint::ShmEndpoint(std::shared_ptr<Link> link, Completions& completions, Control& control,
+ShmEndpoint::ShmEndpoint(std::shared_ptr<Link> link, Completions& completions, Copying& copying, Control& control,
                          core::ServiceThread& service)
-    : link_(std::move(link)), completions_(completions), control_(control), service_(service) {
+    : link_(std::move(link)), completions_(completions), copying_(copying), control_(control), service_(service) {
   ++link_->endpoints;
 }
 
@@ -52,6 +52,8 @@ bool ShmEndpoint::send(const core::WireHeader& header, std::span<const std::byte
 }
 
 bool ShmEndpoint::post_one(const WorkRequest& request) {
+  if (request.fence && link_->joint.busy()) [[unlikely]]
+    return false;
   if (request.op == Op::send) [[likely]] {
     if (request.local.size() > link_->capabilities.max_inline) [[unlikely]] {
       fail(request, ErrorCode::invalid_argument,
@@ -65,13 +67,14 @@ bool ShmEndpoint::post_one(const WorkRequest& request) {
   return execute(request);
 }
 
-// Everything is executed at once and in order, so that a flush finds nothing to do and a fence neither.
+// All but large gets is executed at once and in order, so that a flush finds nothing to do.
 bool ShmEndpoint::execute(const WorkRequest& request) {
   if (request.op == Op::flush) {
     done(request);
     return true;
   }
   if (request.imm && !link_->out.has_room()) return false;
+  if (link_->joint.takes(request) && link_->remote.cma().works()) return copying_.start(link_, request);
   Status failure;
   switch (link_->remote.execute(request, failure)) {
     case RemoteMemory::Outcome::later: return false;

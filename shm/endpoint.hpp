@@ -3,6 +3,7 @@
 
 #include "core/transport.hpp"
 #include "shm/completions.hpp"
+#include "shm/copying.hpp"
 #include "shm/link.hpp"
 
 #include <memory>
@@ -12,7 +13,8 @@ namespace godwit::shm {
 class ShmEndpoint final : public core::Endpoint {
  public:
   /// The transport outlives its endpoints.
-  ShmEndpoint(std::shared_ptr<Link> link, Completions& completions, Control& control, core::ServiceThread& service);
+  ShmEndpoint(std::shared_ptr<Link> link, Completions& completions, Copying& copying, Control& control,
+              core::ServiceThread& service);
   ~ShmEndpoint() override;
 
   std::size_t post(std::span<const core::WorkRequest> requests) noexcept override;
@@ -33,6 +35,7 @@ class ShmEndpoint final : public core::Endpoint {
 
   const std::shared_ptr<Link> link_;
   Completions& completions_;
+  Copying& copying_;
   Control& control_;
   core::ServiceThread& service_;
 };

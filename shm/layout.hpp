@@ -9,7 +9,7 @@
 
 namespace godwit::shm {
 
-inline constexpr std::uint16_t layout_version = 1;
+inline constexpr std::uint16_t layout_version = 2;
 
 inline constexpr std::size_t slot_bytes = 64;  // one cache line
 inline constexpr std::size_t header_bytes = 8;
@@ -46,10 +46,32 @@ struct alignas(128) ReadCursor {
 };
 static_assert(sizeof(ReadCursor) == 128);
 
+/// A large get that both sides may copy (joint_copy.hpp). Written by its owner, before `claim`.
+struct alignas(128) JointOffer {
+  std::uint64_t claim = 0;          // number of the transfer << 32 | next chunk that nobody has claimed
+  std::uint64_t owner_address = 0;  // where the data goes, in the owner
+  std::uint64_t peer_address = 0;   // where it is, in the peer
+  std::uint64_t bytes = 0;
+  std::uint64_t chunk = 0;  // bytes of a chunk; the last may be shorter
+  std::uint64_t pad[3] = {};
+  std::uint32_t copied = 0;       // chunks, by either side
+  std::uint32_t peer_failed = 0;  // the peer could not copy one of its chunks
+};
+static_assert(sizeof(JointOffer) == 128);
+
+inline constexpr std::size_t joint_offers = 4;  // of one side at a time
+
+/// The gets of one side. The peer looks at `posted`, the number of the latest.
+struct alignas(128) JointBoard {
+  std::uint64_t posted = 0;
+  JointOffer offers[joint_offers];
+};
+
 /// Start of the segment of a connected pair; the two rings follow at `rings_offset`. [0]: from the side that
 /// connected to the side that accepted; [1]: back.
 struct LinkControl {
   ReadCursor cursor[2];
+  JointBoard board[2];
 };
 inline constexpr std::size_t rings_offset = 4096;
 static_assert(sizeof(LinkControl) <= rings_offset);

@@ -4,6 +4,7 @@
 
 #include "core/transport.hpp"
 #include "shm/control.hpp"
+#include "shm/joint_copy.hpp"
 #include "shm/remote_memory.hpp"
 #include "shm/ring.hpp"
 
@@ -31,6 +32,7 @@ struct Link {
   bool hot = false;            // LinkPoller's
   bool given = false;          // LinkPoller's: entries have been given out since the last release
   std::uint64_t last_hit = 0;  // LinkPoller's: number of the poll that last found something
+  JointCopy joint;
   RingWriter out;
   PeerBell bell;
   State state = State::connecting;

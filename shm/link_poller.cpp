@@ -53,7 +53,10 @@ std::size_t LinkPoller::poll(std::span<Completion> out) noexcept {
   // Who is next when `out` is full is first the next time.
   for (std::size_t i = hot_.size(); i != 0 && n < out.size(); --i) {
     if (next_hot_ >= hot_.size()) next_hot_ = 0;
-    n += drain(*hot_[next_hot_++], out.subspan(n, std::min(burst, out.size() - n)));
+    Link& link = *hot_[next_hot_++];
+    n += drain(link, out.subspan(n, std::min(burst, out.size() - n)));
+    if (link.joint.wanted()) [[unlikely]]
+      help(link);
   }
   if (any_cold && !cold_first_) look_at_cold(out, n);
   cold_first_ = any_cold && n == out.size() && !cold_first_;
@@ -66,10 +69,19 @@ void LinkPoller::look_at_cold(std::span<Completion> out, std::size_t& n) noexcep
   for (std::size_t i = 0; i < cold_looks && n < out.size(); ++i) {
     if (next_cold_ >= links_.size()) next_cold_ = 0;
     Link& link = *links_[next_cold_++];
-    if (link.hot || !link.in.ready()) continue;
+    if (link.hot) continue;
+    if (link.joint.wanted()) help(link);
+    if (!link.in.ready()) continue;
     n += drain(link, out.subspan(n, std::min(burst, out.size() - n)));
     make_hot(link);
   }
+}
+
+// Who asks for help comes again soon.
+void LinkPoller::help(Link& link) noexcept {
+  link.joint.help(link.remote.cma());
+  link.last_hit = polls_;
+  if (!link.hot) make_hot(link);
 }
 
 void LinkPoller::make_hot(Link& link) noexcept {

@@ -39,6 +39,7 @@ class LinkPoller {
   static constexpr std::uint64_t cool_down_mask = 1023;  // how often that is checked
 
   void look_at_cold(std::span<core::Completion> out, std::size_t& n) noexcept;
+  void help(Link& link) noexcept;
   void make_hot(Link& link) noexcept;
   void cool_down() noexcept;
 

@@ -19,11 +19,21 @@ using core::Completion;
 
 namespace {
 
+// What is copied twice through the ring costs about 0.1 ns a byte more than what is copied once by a system call.
+std::size_t message_payload() noexcept {
+  constexpr double seconds_per_byte = 0.1e-9;
+  constexpr std::size_t smallest = 8 << 10, largest = 32 << 10;
+  const double call = Cma::overhead_s();
+  if (call == 0) return largest;
+  return std::clamp(std::bit_ceil(static_cast<std::size_t>(call / seconds_per_byte)), smallest, largest);
+}
+
 ControlSettings settings_from(const ShmOptions& options, Rank rank, std::string_view job_id) {
   ControlSettings settings;
   settings.rank = rank;
   settings.job = core::hash64(job_id);
-  settings.max_message = sizeof(core::WireHeader) + options.message->value;
+  settings.max_message =
+      sizeof(core::WireHeader) + (options.message->value != 0 ? options.message->value : message_payload());
   settings.ring_bytes = std::bit_ceil(std::max(options.ring->value, 4 * slots_for(settings.max_message) * slot_bytes));
   settings.cma = options.cma->value != "off";
   settings.cma_expected = options.cma->value == "on";
@@ -104,7 +114,7 @@ std::unique_ptr<core::Endpoint> ShmTransport::open_endpoint(const core::PeerInfo
   } else if (link->state != Link::State::connecting) {
     completions_.connected(peer.rank);
   }
-  return std::make_unique<ShmEndpoint>(link, completions_, *control_, services_.service);
+  return std::make_unique<ShmEndpoint>(link, completions_, copying_, *control_, services_.service);
 }
 
 core::Registration ShmTransport::register_memory(std::span<std::byte> memory, MemoryKind kind) {
@@ -126,6 +136,8 @@ std::size_t ShmTransport::poll(std::span<Completion> completions) noexcept {
     retired_.clear();
   if (mailbox_.pending()) [[unlikely]]
     handle_events();
+  if (!copying_.empty()) [[unlikely]]
+    copying_.step();
   std::size_t n = completions_.empty() ? 0 : completions_.take(completions);
   n += poller_.poll(completions.subspan(n));
   if (!draining_.empty()) [[unlikely]]
@@ -158,13 +170,15 @@ std::size_t ShmTransport::finish_draining(std::span<Completion> out) {
 
 bool ShmTransport::arm() noexcept {
   bell_.begin_sleep();
-  if (!mailbox_.pending() && completions_.empty() && draining_.empty() && !poller_.ready()) return true;
+  if (!mailbox_.pending() && completions_.empty() && copying_.empty() && draining_.empty() && !poller_.ready())
+    return true;
   bell_.end_sleep();
   return false;
 }
 
 void ShmTransport::shutdown() noexcept {
   if (std::exchange(shut_down_, true)) return;
+  copying_.withdraw();
   on_service_thread([this] { control_->say_good_bye(); });
   for (auto& [rank, link] : links_)
     if (link->state != Link::State::draining) close(*link);

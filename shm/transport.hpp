@@ -8,6 +8,7 @@
 #include "shm/bell.hpp"
 #include "shm/completions.hpp"
 #include "shm/control.hpp"
+#include "shm/copying.hpp"
 #include "shm/link.hpp"
 #include "shm/link_poller.hpp"
 #include "shm/mailbox.hpp"
@@ -57,6 +58,7 @@ class ShmTransport final : public core::Transport {
   Bell bell_;
   Mailbox mailbox_;
   Completions completions_;
+  Copying copying_{completions_};
   LinkPoller poller_;
   std::vector<std::shared_ptr<Link>> draining_;  // reported to be lost, not yet to the worker
   std::vector<std::shared_ptr<Link>> retired_;   // lost; payloads of the last poll may lie in them

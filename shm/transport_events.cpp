@@ -23,6 +23,7 @@ void ShmTransport::on(PeerLost& lost) {
   link->state = Link::State::draining;
   link->lost_status = lost.status;
   link->lost_detail = std::move(lost.detail);
+  copying_.fail(*link, {ErrorCode::peer_failed, link->lost_detail});
   draining_.push_back(link);
 }
 

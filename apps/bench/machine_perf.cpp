@@ -2,6 +2,7 @@
 // runtime's figures are held against. Two pinned processes; the first one measures.
 #include "bench/partner.hpp"
 #include "common/cli.hpp"
+#include "common/output_file.hpp"
 #include "common/report.hpp"
 #include "common/sizes.hpp"
 #include "common/usage.hpp"
@@ -195,7 +196,7 @@ Options parse(const std::vector<std::string>& words) {
 }
 
 int run(const Options& options) {
-  ReportFile file(options.json_file);
+  OutputFile file("-J", options.json_file);
   const Test& test = test_named(options.test);
   Report report;
   report.results = test.run(options);
@@ -209,7 +210,7 @@ int run(const Options& options) {
   for (const Result& result : report.results)
     fmt::print("{:>12}  {:>10.4f}  {:>10.4f}  {:>10.4f}  {:>10.0f}\n", result.size, result.latency_us->min,
                result.latency_us->median, result.latency_us->p99, result.bandwidth_MBps.value_or(0));
-  file.write(report);
+  file.write(to_json(report));
   return 0;
 }
 

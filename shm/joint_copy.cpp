@@ -1,0 +1,161 @@
+#include "shm/joint_copy.hpp"
+
+#include "core/wait_ladder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+namespace godwit::shm {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t largest_chunk = 256 * 1024;
+
+// The claim word: number of the transfer (its low 32 bits) | next chunk.
+constexpr std::uint32_t no_more_chunks = 0xffffffffU;
+constexpr std::uint64_t claim_word(std::uint64_t number, std::uint32_t chunk) noexcept {
+  return (number << 32) | chunk;
+}
+constexpr std::uint32_t chunk_in(std::uint64_t claim) noexcept { return static_cast<std::uint32_t>(claim); }
+constexpr bool belongs(std::uint64_t claim, std::uint64_t number) noexcept {
+  return claim >> 32 == (number & 0xffffffffU);
+}
+
+template <class T>
+std::atomic_ref<T> shared(T& word) noexcept {
+  return std::atomic_ref<T>(word);
+}
+
+// Two halves, so that with both sides at work each copies one; of large transfers smaller parts, so that who comes late
+// still finds something to do.
+std::size_t chunk_of(std::size_t bytes) noexcept {
+  const std::size_t half = (bytes / 2 + page - 1) / page * page;
+  return std::min(half, largest_chunk);
+}
+
+// The next chunk below `chunks`, or no_more_chunks.
+std::uint32_t claim_chunk(JointOffer& offer, std::uint64_t number, std::uint32_t chunks) noexcept {
+  std::uint64_t claim = shared(offer.claim).load(std::memory_order_acquire);
+  while (belongs(claim, number) && chunk_in(claim) < chunks) {
+    if (shared(offer.claim).compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel)) return chunk_in(claim);
+  }
+  return no_more_chunks;
+}
+
+}  // namespace
+
+std::uint64_t JointCopy::posted(const JointBoard& board) noexcept {
+  return shared(const_cast<std::uint64_t&>(board.posted)).load(std::memory_order_acquire);
+}
+
+JointOffer& JointCopy::offer(JointBoard& board, std::uint64_t number) noexcept {
+  return board.offers[number % joint_offers];
+}
+
+void JointCopy::open(JointBoard& mine, JointBoard& theirs) noexcept {
+  mine_ = &mine;
+  theirs_ = &theirs;
+}
+
+void JointCopy::start(const core::WorkRequest& request) noexcept {
+  const std::size_t chunk = chunk_of(request.local.size());
+  const auto chunks = static_cast<std::uint32_t>((request.local.size() + chunk - 1) / chunk);
+  active_.push_back({request, ++started_, chunk, chunks, {}});
+  JointOffer& entry = offer(*mine_, started_);
+  shared(entry.owner_address).store(reinterpret_cast<std::uint64_t>(request.local.data()), std::memory_order_relaxed);
+  shared(entry.peer_address).store(request.remote.address, std::memory_order_relaxed);
+  shared(entry.bytes).store(request.local.size(), std::memory_order_relaxed);
+  shared(entry.chunk).store(chunk, std::memory_order_relaxed);
+  shared(entry.copied).store(0, std::memory_order_relaxed);
+  shared(entry.peer_failed).store(0, std::memory_order_relaxed);
+  shared(entry.claim).store(claim_word(started_, 0), std::memory_order_release);
+  shared(mine_->posted).store(started_, std::memory_order_release);
+}
+
+bool JointCopy::copy_next(Transfer& transfer, RemoteMemory& remote) {
+  JointOffer& entry = offer(*mine_, transfer.number);
+  const std::uint32_t index = claim_chunk(entry, transfer.number, transfer.chunks);
+  if (index == no_more_chunks) return false;
+  core::WorkRequest part = transfer.request;
+  const std::size_t from = index * transfer.chunk;
+  part.local = transfer.request.local.subspan(from, std::min(transfer.chunk, transfer.request.local.size() - from));
+  part.remote.address += from;
+  Status failure;
+  if (remote.execute(part, failure) != RemoteMemory::Outcome::done) {
+    transfer.failure = std::move(failure);
+    close(transfer);
+  }
+  shared(entry.copied).fetch_add(1, std::memory_order_acq_rel);
+  return true;
+}
+
+// No chunk is claimed any more.
+void JointCopy::close(Transfer& transfer) noexcept {
+  const std::uint64_t before = shared(offer(*mine_, transfer.number).claim)
+                                   .exchange(claim_word(transfer.number, no_more_chunks), std::memory_order_acq_rel);
+  transfer.chunks = std::min(transfer.chunks, chunk_in(before));
+}
+
+bool JointCopy::all_copied(const Transfer& transfer) noexcept {
+  return shared(offer(*mine_, transfer.number).copied).load(std::memory_order_acquire) >= transfer.chunks;
+}
+
+void JointCopy::step(RemoteMemory& remote, const Finished& finished) {
+  for (Transfer& transfer : active_)
+    if (copy_next(transfer, remote)) break;
+  while (!active_.empty() && all_copied(active_.front())) {
+    Transfer done = std::move(active_.front());
+    active_.erase(active_.begin());
+    if (shared(offer(*mine_, done.number).peer_failed).load(std::memory_order_relaxed) != 0 && done.failure.ok()) {
+      alone_ = true;
+      remote.execute(done.request, done.failure);
+    }
+    finished(done.request.cookie, done.failure);
+  }
+}
+
+void JointCopy::fail(const Status& why, const Finished& finished) {
+  withdraw();
+  while (!active_.empty()) {
+    const std::uint64_t cookie = active_.front().request.cookie;
+    active_.erase(active_.begin());
+    finished(cookie, why);
+  }
+}
+
+void JointCopy::withdraw() noexcept {
+  // Somebody who has claimed a chunk is in a system call that ends soon, or does not exist any more.
+  constexpr auto patience = std::chrono::milliseconds(200);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (Transfer& transfer : active_) {
+    close(transfer);
+    while (!all_copied(transfer) && std::chrono::steady_clock::now() < end) core::relax();
+  }
+}
+
+void JointCopy::help(const Cma& cma) noexcept {
+  while (helped_ != posted(*theirs_)) {
+    const std::uint64_t number = helped_ + 1;
+    JointOffer& entry = offer(*theirs_, number);
+    const std::size_t bytes = shared(entry.bytes).load(std::memory_order_relaxed);
+    const std::size_t chunk = shared(entry.chunk).load(std::memory_order_relaxed);
+    const std::uint64_t to = shared(entry.owner_address).load(std::memory_order_relaxed);
+    const std::uint64_t from = shared(entry.peer_address).load(std::memory_order_relaxed);
+    // A claim proves that what we have read belongs to this transfer.
+    const auto chunks = static_cast<std::uint32_t>(chunk == 0 ? 0 : (bytes + chunk - 1) / chunk);
+    const std::uint32_t index = cma.works() ? claim_chunk(entry, number, chunks) : no_more_chunks;
+    if (index == no_more_chunks) {
+      helped_ = number;
+      continue;
+    }
+    const std::size_t offset = index * chunk;
+    auto* data = reinterpret_cast<std::byte*>(from + offset);  // NOLINT: ours, named by the peer; the kernel checks it
+    if (!cma.write({data, std::min(chunk, bytes - offset)}, to + offset).ok())
+      shared(entry.peer_failed).store(1, std::memory_order_relaxed);
+    shared(entry.copied).fetch_add(1, std::memory_order_acq_rel);
+    return;
+  }
+}
+
+}  // namespace godwit::shm
