@@ -55,11 +55,21 @@ Status Request::finish() {
   return runtime::take_outcome(*worker_, operation, &info_);
 }
 
-Status Request::try_wait() {
-  if (operation_ == nullptr) return {};
+void Request::wait_into(Status& first) {
   auto held = worker_->lock();
   worker_->wait(*operation_, held);
-  return finish();
+  if (operation_->status == ErrorCode::ok) [[likely]] {
+    info_ = operation_->info;
+    return worker_->release(*std::exchange(operation_, nullptr));
+  }
+  Status status = finish();
+  if (first.ok()) first = std::move(status);
+}
+
+Status Request::try_wait() {
+  Status status;
+  if (operation_ != nullptr) wait_into(status);
+  return status;
 }
 
 MessageInfo Request::wait() {
@@ -97,9 +107,7 @@ bool Request::cancel() {
 void wait_all(std::span<Request> requests) {
   Status first;
   for (Request& request : requests) {
-    if (request.done()) continue;
-    Status status = request.try_wait();
-    if (!status.ok() && first.ok()) first = std::move(status);
+    if (!request.done()) request.wait_into(first);
   }
   if (!first.ok()) throw Error(first);
 }

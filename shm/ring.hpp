@@ -109,6 +109,7 @@ class RingWriter {
     clean_tail();
     fill();
     header_word(entry).store(header, std::memory_order_release);
+    claim_lines(slots_ + ((tail_ + claimed_ahead) & (count_ - 1)) * slot_bytes, 1);
   }
   void clean_tail() noexcept {
     std::uint64_t& word = dirty_[index() / slots_per_word];
@@ -127,6 +128,7 @@ class RingWriter {
 #endif
   }
   static constexpr std::size_t claimed_lines = 64;
+  static constexpr std::size_t claimed_ahead = 8;  // in a stream of small messages
 
   // A bitmap, because what is read back soon must have been stored in one piece: a memset of bytes may be a masked
   // store, and a load behind it waits until all stores before it have reached the peer's lines.

@@ -24,6 +24,10 @@ struct MessageInfo {
   std::size_t size = 0;
 };
 
+class Request;
+/// Waits for all; then throws the first error, if any.
+void wait_all(std::span<Request> requests);
+
 /// Move-only handle of an operation. The destructor cancels a pending receive, then waits, so that no
 /// transport ever writes into a buffer that is gone. A default-constructed Request is done. A Request must not outlive
 /// its Context. In a handler of an active message, where nothing can be waited for, the destructor lets the operation
@@ -65,7 +69,11 @@ class [[nodiscard]] Request {
   core::Worker* worker() const noexcept { return worker_; }
 
  private:
+  friend void wait_all(std::span<Request> requests);
+
   Status finish();
+  /// As try_wait(); a failure goes to `first`, unless there is one.
+  void wait_into(Status& first);
   void drop() noexcept;
   void take(Request& other) noexcept {
     worker_ = std::exchange(other.worker_, nullptr);
@@ -79,8 +87,6 @@ class [[nodiscard]] Request {
   MessageInfo info_;
 };
 
-/// Waits for all; then throws the first error, if any.
-void wait_all(std::span<Request> requests);
 /// Waits until one is done and returns its index; requests that were done before the call are skipped.
 /// requests.size() if there is none to wait for. Throws that request's error.
 std::size_t wait_any(std::span<Request> requests);
