@@ -12,12 +12,15 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t largest_chunk = 256 * 1024;
 
-// The claim word: number of the transfer (its low 32 bits) | next chunk.
-constexpr std::uint32_t no_more_chunks = 0xffffffffU;
-constexpr std::uint64_t claim_word(std::uint64_t number, std::uint32_t chunk) noexcept {
-  return (number << 32) | chunk;
-}
-constexpr std::uint32_t chunk_in(std::uint64_t claim) noexcept { return static_cast<std::uint32_t>(claim); }
+// The claim word: number of the transfer (its low 32 bits) | chunks claimed by the peer (16 bits) | by the owner. The
+// owner begins at the front and the peer at the end, so that of a buffer that is used again each side's cache holds its
+// own part.
+constexpr std::uint32_t nothing_left = 0xffffffffU;
+constexpr std::uint64_t by_owner = 1, by_peer = std::uint64_t{1} << 16;
+constexpr std::uint64_t claim_word(std::uint64_t number) noexcept { return number << 32; }
+constexpr std::uint32_t owners(std::uint64_t claim) noexcept { return claim & 0xffffU; }
+constexpr std::uint32_t peers(std::uint64_t claim) noexcept { return (claim >> 16) & 0xffffU; }
+constexpr std::uint32_t claimed(std::uint64_t claim) noexcept { return owners(claim) + peers(claim); }
 constexpr bool belongs(std::uint64_t claim, std::uint64_t number) noexcept {
   return claim >> 32 == (number & 0xffffffffU);
 }
@@ -34,13 +37,14 @@ std::size_t chunk_of(std::size_t bytes) noexcept {
   return std::min(half, largest_chunk);
 }
 
-// The next chunk below `chunks`, or no_more_chunks.
-std::uint32_t claim_chunk(JointOffer& offer, std::uint64_t number, std::uint32_t chunks) noexcept {
+// One of the `chunks` that are not claimed, or nothing_left.
+std::uint32_t claim_chunk(JointOffer& offer, std::uint64_t number, std::uint32_t chunks, std::uint64_t who) noexcept {
   std::uint64_t claim = shared(offer.claim).load(std::memory_order_acquire);
-  while (belongs(claim, number) && chunk_in(claim) < chunks) {
-    if (shared(offer.claim).compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel)) return chunk_in(claim);
+  while (belongs(claim, number) && claimed(claim) < chunks) {
+    if (shared(offer.claim).compare_exchange_weak(claim, claim + who, std::memory_order_acq_rel))
+      return who == by_owner ? owners(claim) : chunks - 1 - peers(claim);
   }
-  return no_more_chunks;
+  return nothing_left;
 }
 
 }  // namespace
@@ -69,14 +73,14 @@ void JointCopy::start(const core::WorkRequest& request) noexcept {
   shared(entry.chunk).store(chunk, std::memory_order_relaxed);
   shared(entry.copied).store(0, std::memory_order_relaxed);
   shared(entry.peer_failed).store(0, std::memory_order_relaxed);
-  shared(entry.claim).store(claim_word(started_, 0), std::memory_order_release);
+  shared(entry.claim).store(claim_word(started_), std::memory_order_release);
   shared(mine_->posted).store(started_, std::memory_order_release);
 }
 
 bool JointCopy::copy_next(Transfer& transfer, RemoteMemory& remote) {
   JointOffer& entry = offer(*mine_, transfer.number);
-  const std::uint32_t index = claim_chunk(entry, transfer.number, transfer.chunks);
-  if (index == no_more_chunks) return false;
+  const std::uint32_t index = claim_chunk(entry, transfer.number, transfer.chunks, by_owner);
+  if (index == nothing_left) return false;
   core::WorkRequest part = transfer.request;
   const std::size_t from = index * transfer.chunk;
   part.local = transfer.request.local.subspan(from, std::min(transfer.chunk, transfer.request.local.size() - from));
@@ -92,9 +96,10 @@ bool JointCopy::copy_next(Transfer& transfer, RemoteMemory& remote) {
 
 // No chunk is claimed any more.
 void JointCopy::close(Transfer& transfer) noexcept {
-  const std::uint64_t before = shared(offer(*mine_, transfer.number).claim)
-                                   .exchange(claim_word(transfer.number, no_more_chunks), std::memory_order_acq_rel);
-  transfer.chunks = std::min(transfer.chunks, chunk_in(before));
+  // A number that no transfer has: 0.
+  const std::uint64_t before =
+      shared(offer(*mine_, transfer.number).claim).exchange(claim_word(0), std::memory_order_acq_rel);
+  if (belongs(before, transfer.number)) transfer.chunks = claimed(before);
 }
 
 bool JointCopy::all_copied(const Transfer& transfer) noexcept {
@@ -144,8 +149,8 @@ void JointCopy::help(const Cma& cma) noexcept {
     const std::uint64_t from = shared(entry.peer_address).load(std::memory_order_relaxed);
     // A claim proves that what we have read belongs to this transfer.
     const auto chunks = static_cast<std::uint32_t>(chunk == 0 ? 0 : (bytes + chunk - 1) / chunk);
-    const std::uint32_t index = cma.works() ? claim_chunk(entry, number, chunks) : no_more_chunks;
-    if (index == no_more_chunks) {
+    const std::uint32_t index = cma.works() ? claim_chunk(entry, number, chunks, by_peer) : nothing_left;
+    if (index == nothing_left) {
       helped_ = number;
       continue;
     }

@@ -48,7 +48,7 @@ static_assert(sizeof(ReadCursor) == 128);
 
 /// A large get that both sides may copy (joint_copy.hpp). Written by its owner, before `claim`.
 struct alignas(128) JointOffer {
-  std::uint64_t claim = 0;          // number of the transfer << 32 | next chunk that nobody has claimed
+  std::uint64_t claim = 0;          // number of the transfer << 32 | chunks claimed by the peer << 16 | by the owner
   std::uint64_t owner_address = 0;  // where the data goes, in the owner
   std::uint64_t peer_address = 0;   // where it is, in the peer
   std::uint64_t bytes = 0;

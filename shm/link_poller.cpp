@@ -21,6 +21,7 @@ void LinkPoller::remove(Link& link) noexcept {
 }
 
 std::size_t LinkPoller::drain(Link& link, std::span<Completion> out) noexcept {
+  const bool stream = link.last_hit + 1 == polls_;
   std::size_t n = 0;
   RingReader::Entry entry;
   while (n < out.size() && link.in.next(entry)) {
@@ -31,8 +32,8 @@ std::size_t LinkPoller::drain(Link& link, std::span<Completion> out) noexcept {
       completion = {.kind = Completion::Kind::notify, .peer = link.rank()};
       std::memcpy(&completion.imm, entry.bytes.data(), sizeof(completion.imm));
     }
-    // Behind a longer entry the writer has cleaned a word: to look there now would make the answer wait for that line.
-    if (entry.bytes.size() > slot_bytes - header_bytes) break;
+    // Behind a longer entry the writer has cleaned a word: to look there now would make an answer wait for that line.
+    if (!stream && entry.bytes.size() > slot_bytes - header_bytes) break;
   }
   if (n != 0) {
     link.last_hit = polls_;
