@@ -55,6 +55,32 @@ TEST_P(Messages, HeaderTravelsUnchanged) {
   EXPECT_EQ(std::memcmp(&message.header, &request.header, sizeof(request.header)), 0);
 }
 
+// The short way and work requests share one order.
+TEST_P(Messages, SendIsAPostOfOneMessage) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  const std::size_t most = a.endpoint(1).capabilities().max_inline;
+  const auto sizes = interesting_sizes(std::min<std::size_t>(most, 5000));
+  std::size_t number = 0;
+  for (const std::size_t size : sizes) {
+    const auto payload = pattern(size, number);
+    core::WireHeader header;
+    header.tag = static_cast<std::int64_t>(number++);
+    ASSERT_TRUE(until([&] { b.poll(); }, [&] { return a.endpoint(1).send(header, payload); }));
+    auto next = pattern(3, number);
+    const WorkRequest request = send_request(next, static_cast<std::int64_t>(number++));
+    post_all(a.endpoint(1), std::span(&request, 1), {&b});
+  }
+  ASSERT_TRUE(until([&] { a.poll(), b.poll(); }, [&] { return b.count(Kind::message) == number; }));
+  EXPECT_EQ(a.received.size(), 0U) << "it does not complete";
+  for (std::size_t i = 0; i < number; ++i) {
+    Received message;
+    ASSERT_TRUE(b.take(Kind::message, message));
+    EXPECT_EQ(message.header.tag, static_cast<std::int64_t>(i));
+    EXPECT_EQ(message.payload, pattern(i % 2 == 0 ? sizes[i / 2] : 3, i));
+  }
+}
+
 TEST_P(Messages, SignalledSendsCompleteOnceInOrder) {
   Node a(GetParam(), 0), b(GetParam(), 1);
   connect(a, b);

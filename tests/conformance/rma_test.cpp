@@ -98,6 +98,30 @@ TEST_P(Rma, LargestTransfer) {
   EXPECT_TRUE(std::ranges::equal(memory, buffer));
 }
 
+// More than a transport may want to have under way, to a peer that is not in the library.
+TEST_P(Rma, LargeGetsNeedNoHelp) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  const auto& capabilities = a.endpoint(1).capabilities();
+  if (!capabilities.rma || !capabilities.private_rma) GTEST_SKIP() << "no private rma";
+  constexpr std::size_t count = 9, bytes = 300'001;
+  auto memory = pattern(count * bytes, 8);
+  const Target target(a, b, memory, MemoryKind::host);
+  std::vector<std::byte> buffer(memory.size());
+  const Local local(a, buffer);
+  std::vector<WorkRequest> requests;
+  for (std::size_t i = 0; i < count; ++i) {
+    WorkRequest request = local.request(Op::get, target.at(i * bytes), bytes);
+    request.local = std::span(buffer).subspan(i * bytes, bytes);
+    request.cookie = i;
+    requests.push_back(request);
+  }
+  post_all(a.endpoint(1), requests, {&a});
+  ASSERT_TRUE(until([&] { a.poll(); }, [&] { return a.count(Kind::done) == count; }));
+  EXPECT_EQ(buffer, memory);
+  for (Received done; a.take(Kind::done, done);) EXPECT_EQ(done.status, ErrorCode::ok) << done.detail;
+}
+
 // The notification comes after its payload, in order with sends, and is subject to back-pressure.
 TEST_P(Rma, NotificationFollowsItsPayload) {
   Node a(GetParam(), 0), b(GetParam(), 1);
