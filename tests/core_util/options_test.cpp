@@ -38,7 +38,7 @@ TEST_F(Options, DefaultsAreAsDocumented) {
   EXPECT_TRUE(set.load({}, {}).empty());
   EXPECT_EQ(core().debug->value, "warn");
   EXPECT_EQ(core().log_level(), LogLevel::warn);
-  EXPECT_EQ(core().eager_limit->value, 8192U);
+  EXPECT_EQ(core().eager_limit->value, 64U * 1024U);
   EXPECT_EQ(core().eager_window->value, 1024U * 1024U);
   EXPECT_EQ(core().stall_warning->value, 30);
   EXPECT_EQ(core().startup_timeout->value, 60);
