@@ -10,7 +10,6 @@ namespace godwit::core {
 namespace {
 
 constexpr std::uint32_t key_magic = 0x4b574447;  // "GDWK"
-constexpr std::size_t max_transports = 3;
 constexpr std::size_t name_size = 8;
 
 struct KeyLayout {
@@ -24,7 +23,7 @@ struct KeyLayout {
   struct {
     char name[name_size] = {};
     PackedKey key;
-  } keys[max_transports];
+  } keys[max_key_transports];
 };
 static_assert(sizeof(KeyLayout) <= sizeof(RemoteKey::bytes));
 static_assert(std::is_trivially_copyable_v<KeyLayout>);
@@ -86,7 +85,7 @@ RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
   layout.size = entry.memory.size();
   layout.slot = entry.slot;
   for (const auto& [transport, registration] : entry.registrations) {
-    if (layout.count == max_transports) throw Error(ErrorCode::internal, "a remote key holds at most 3 transports");
+    if (layout.count == max_key_transports) throw Error(ErrorCode::internal, "a remote key holds at most 3 transports");
     auto& place = layout.keys[layout.count++];
     transport->name().copy(place.name, name_size - 1);
     place.key = registration.key;
@@ -99,7 +98,7 @@ RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
 RemoteRegion decode_key(const RemoteKey& key) {
   KeyLayout layout;
   std::memcpy(&layout, key.bytes.data(), sizeof layout);
-  if (layout.magic != key_magic || layout.count > max_transports)
+  if (layout.magic != key_magic || layout.count > max_key_transports)
     throw Error(ErrorCode::invalid_argument, "these bytes are no remote key: send what Region::key() returned, whole");
   RemoteRegion region;
   region.owner = layout.owner;

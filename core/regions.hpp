@@ -17,6 +17,9 @@ namespace godwit::core {
 
 struct RemoteRegion;
 
+/// A remote key has room for that many transports.
+inline constexpr std::size_t max_key_transports = 3;
+
 struct RegionEntry {
   std::span<std::byte> memory;
   std::vector<std::pair<Transport*, Registration>> registrations;

@@ -8,6 +8,8 @@
 #include <godwit/error.hpp>
 #include <godwit/types.hpp>
 
+#include <boost/container/static_vector.hpp>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -71,8 +73,8 @@ struct RemoteRegion {
   std::uint16_t slot = 0;  // in the owner's region table
   std::uint64_t base = 0;
   std::uint64_t size = 0;
-  std::vector<std::pair<std::string, PackedKey>> keys;  // transport name -> key
-  bool imported = false;                                // `handle` has been asked for
+  boost::container::static_vector<std::pair<std::string, PackedKey>, max_key_transports> keys;  // by transport name
+  bool imported = false;  // `handle` has been asked for
   std::optional<std::uint64_t> handle;
 };
 
@@ -285,6 +287,8 @@ class Worker {
   Operation* launch(Operation& operation, Continuation then);
   Operation* defer(Operation& operation, ErrorCode code, std::string detail, Continuation then);
   void start(Operation& operation);
+  void import_key(RemoteRegion& target, Peer& owner);
+  Endpoint* open_way(RemoteRegion& target, const Group* group);
   Operation& new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
                            Group* group);
   void settle(Operation& operation);

@@ -19,12 +19,18 @@ class ShmEndpoint final : public core::Endpoint {
 
   std::size_t post(std::span<const core::WorkRequest> requests) noexcept override;
   bool send(const core::WireHeader& header, std::span<const std::byte> payload) noexcept override;
+  bool put(std::span<const std::byte> data, const core::RemoteAddress& remote,
+           std::optional<std::uint32_t> imm) noexcept override;
+  bool get(std::span<std::byte> data, const core::RemoteAddress& remote) noexcept override;
+  bool atomic(core::Op op, const core::RemoteAddress& remote, std::uint64_t operand, std::uint64_t compare,
+              std::uint64_t& before) noexcept override;
   const core::Capabilities& capabilities() const noexcept override { return link_->capabilities; }
   std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override;
   bool has_atomics(std::uint64_t handle) const noexcept override;
   std::string describe() const override;
 
  private:
+  std::byte* mapped_at(const core::RemoteAddress& remote, std::size_t bytes) const noexcept;
   bool post_one(const core::WorkRequest& request);
   bool execute(const core::WorkRequest& request);
   void done(const core::WorkRequest& request) noexcept {
