@@ -58,25 +58,6 @@ void RegionTable::remove(RegionEntry& entry) noexcept {
   entry.used = false;
 }
 
-RegionEntry* RegionTable::find(std::uint16_t slot) noexcept {
-  return slot < entries_.size() && entries_[slot]->used ? entries_[slot].get() : nullptr;
-}
-
-void RegionTable::notify(std::uint32_t imm) {
-  RegionEntry* entry = find(static_cast<std::uint16_t>(imm >> 16));
-  if (entry == nullptr) return;
-  const std::size_t id = imm & 0xffffU;
-  if (id >= entry->counters.size()) entry->counters.resize(id + 1);
-  ++entry->counters[id];
-}
-
-bool RegionTable::take(std::uint16_t slot, std::uint16_t id, std::uint64_t count) noexcept {
-  RegionEntry* entry = find(slot);
-  if (entry == nullptr || id >= entry->counters.size() || entry->counters[id] < count) return count == 0;
-  entry->counters[id] -= count;
-  return true;
-}
-
 RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
   KeyLayout layout;
   layout.magic = key_magic;

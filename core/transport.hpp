@@ -127,13 +127,13 @@ class Endpoint {
   /// The path of memory that is mapped here: as post(), but without WorkRequest and completion. True: it has taken
   /// effect at the target, after all that was posted before, and the local memory is reusable; a notification is on
   /// its way. False: nothing has happened, post it. Sizes are not limited: what is too long is refused, too.
-  virtual bool put(std::span<const std::byte> /*data*/, const RemoteAddress& /*remote*/,
-                   std::optional<std::uint32_t> /*imm*/) noexcept {
+  virtual bool put(std::span<const std::byte> /*data*/, RemoteAddress /*remote*/,
+                   const std::optional<std::uint32_t>& /*imm*/) noexcept {
     return false;
   }
-  virtual bool get(std::span<std::byte> /*data*/, const RemoteAddress& /*remote*/) noexcept { return false; }
+  virtual bool get(std::span<std::byte> /*data*/, RemoteAddress /*remote*/) noexcept { return false; }
   /// fetch_add or compare_swap of 8 bytes; `before` is the value that it found.
-  virtual bool atomic(Op /*op*/, const RemoteAddress& /*remote*/, std::uint64_t /*operand*/, std::uint64_t /*compare*/,
+  virtual bool atomic(Op /*op*/, RemoteAddress /*remote*/, std::uint64_t /*operand*/, std::uint64_t /*compare*/,
                       std::uint64_t& /*before*/) noexcept {
     return false;
   }

@@ -257,17 +257,6 @@ void Worker::import_key(RemoteRegion& target, Peer& owner) {
   target.imported = true;
 }
 
-// The endpoint, when what reaches it now overtakes nothing, and it may reach the memory.
-Endpoint* Worker::open_way(RemoteRegion& target, const Group* group) {
-  Peer& owner = peer(target.owner);
-  if (owner.state != Peer::State::ready || owner.blocked || owner.unposted != 0 || !owner.waiting.empty() ||
-      (group != nullptr && group->broken)) [[unlikely]]
-    return nullptr;
-  if (!target.imported) [[unlikely]]
-    import_key(target, owner);
-  return target.handle ? owner.endpoint.get() : nullptr;
-}
-
 Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
                                  Group* group) {
   Operation& operation = new_operation(kind, group);
@@ -288,13 +277,8 @@ Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std
   return operation;
 }
 
-Operation* Worker::post_put(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
-                            std::optional<std::uint16_t> notify, Group* group) {
-  std::optional<std::uint32_t> imm;
-  if (notify) imm = static_cast<std::uint32_t>(target.slot) << 16 | *notify;
-  if (Endpoint* way = open_way(target, group);
-      way != nullptr && way->put(data, {target.base + offset, *target.handle}, imm)) [[likely]]
-    return nullptr;
+Operation* Worker::post_put_slowly(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
+                                   std::optional<std::uint32_t> imm, Group* group) {
   Operation& operation = new_one_sided(Operation::Kind::put, target, offset, data.size(), group);
   operation.buffer = const_cast<std::byte*>(data.data());
   operation.notify = imm;

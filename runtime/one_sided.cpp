@@ -57,7 +57,7 @@ class NotifyWait {
 
  private:
   bool taken() {
-    if (worker_.regions().take(entry_.slot, id_, count_)) return true;
+    if (entry_.take(id_, count_)) return true;
     runtime::check_usable(group_);
     watch_.look();
     return false;
@@ -70,7 +70,7 @@ class NotifyWait {
 
   core::Worker& worker_;
   const core::Group& group_;
-  const core::RegionEntry& entry_;
+  core::RegionEntry& entry_;
   runtime::MemberWatch watch_;
   const std::uint64_t count_;
   const std::uint16_t id_;
@@ -84,7 +84,7 @@ bool test_for_notify(detail::RegionState& region, std::uint16_t id, std::uint64_
   core::Worker& worker = region.communicator->worker;
   const auto held = worker.lock();
   worker.progress();
-  return worker.regions().take(region.entry->slot, id, count);
+  return region.entry->take(id, count);
 }
 
 void check_word(const core::RemoteRegion& target, std::size_t width, std::size_t displacement, const char* call) {

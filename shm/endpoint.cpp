@@ -52,15 +52,8 @@ bool ShmEndpoint::send(const core::WireHeader& header, std::span<const std::byte
   return true;
 }
 
-// Nullptr: not at once.
-std::byte* ShmEndpoint::mapped_at(const core::RemoteAddress& remote, std::size_t bytes) const noexcept {
-  if (link_->state != Link::State::open || bytes > link_->capabilities.max_rdma) [[unlikely]]
-    return nullptr;
-  return link_->remote.mapped_at(remote, bytes);
-}
-
-bool ShmEndpoint::put(std::span<const std::byte> data, const core::RemoteAddress& remote,
-                      std::optional<std::uint32_t> imm) noexcept {
+bool ShmEndpoint::put(std::span<const std::byte> data, core::RemoteAddress remote,
+                      const std::optional<std::uint32_t>& imm) noexcept {
   std::byte* const target = mapped_at(remote, data.size());
   if (target == nullptr || (imm && !link_->out.has_room())) return false;
   core::copy_bytes(target, data);
@@ -70,14 +63,14 @@ bool ShmEndpoint::put(std::span<const std::byte> data, const core::RemoteAddress
   return true;
 }
 
-bool ShmEndpoint::get(std::span<std::byte> data, const core::RemoteAddress& remote) noexcept {
+bool ShmEndpoint::get(std::span<std::byte> data, core::RemoteAddress remote) noexcept {
   const std::byte* const source = mapped_at(remote, data.size());
   if (source == nullptr) return false;
   core::copy_bytes(data.data(), source, data.size());
   return true;
 }
 
-bool ShmEndpoint::atomic(Op op, const core::RemoteAddress& remote, std::uint64_t operand, std::uint64_t compare,
+bool ShmEndpoint::atomic(Op op, core::RemoteAddress remote, std::uint64_t operand, std::uint64_t compare,
                          std::uint64_t& before) noexcept {
   std::byte* const target = mapped_at(remote, sizeof(before));
   if (target == nullptr || remote.address % sizeof(before) != 0) return false;

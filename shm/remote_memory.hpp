@@ -28,7 +28,7 @@ class RemoteMemory {
   void gone(std::uint64_t segment) noexcept;
 
   /// Where that memory lies here; nullptr: it is not mapped (yet), or is not all inside of its segment.
-  std::byte* mapped_at(const core::RemoteAddress& remote, std::size_t bytes) const noexcept {
+  std::byte* mapped_at(core::RemoteAddress remote, std::size_t bytes) const noexcept {
     const std::size_t index = remote.handle / 2;
     if (remote.handle == private_handle || index >= segments_.size()) return nullptr;
     const Segment& segment = segments_[index];

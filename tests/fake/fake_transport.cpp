@@ -27,8 +27,8 @@ class FakeEndpoint final : public core::Endpoint {
     while (accepted < requests.size() && fabric_->post(fabric_->link(from_, to_), requests[accepted])) ++accepted;
     return accepted;
   }
-  bool put(std::span<const std::byte> data, const core::RemoteAddress& remote,
-           std::optional<std::uint32_t> imm) noexcept override {
+  bool put(std::span<const std::byte> data, core::RemoteAddress remote,
+           const std::optional<std::uint32_t>& imm) noexcept override {
     WorkRequest request;
     request.op = Op::put;
     request.local = {const_cast<std::byte*>(data.data()), data.size()};
@@ -36,14 +36,14 @@ class FakeEndpoint final : public core::Endpoint {
     request.imm = imm;
     return execute(request);
   }
-  bool get(std::span<std::byte> data, const core::RemoteAddress& remote) noexcept override {
+  bool get(std::span<std::byte> data, core::RemoteAddress remote) noexcept override {
     WorkRequest request;
     request.op = Op::get;
     request.local = data;
     request.remote = remote;
     return execute(request);
   }
-  bool atomic(Op op, const core::RemoteAddress& remote, std::uint64_t operand, std::uint64_t compare,
+  bool atomic(Op op, core::RemoteAddress remote, std::uint64_t operand, std::uint64_t compare,
               std::uint64_t& before) noexcept override {
     WorkRequest request;
     request.op = op;

@@ -72,7 +72,7 @@ class WatchedPutExchange final : public PutExchange {
       if (looks % looks_per_progress == 0) pair_.context.progress();
   }
 
-  static constexpr unsigned looks_per_progress = 16;  // progress is for puts that the target executes
+  static constexpr unsigned looks_per_progress = 64;  // progress is for puts that the target executes
 
   std::uint64_t turn_ = 0;
 };
