@@ -10,7 +10,6 @@ namespace godwit::core {
 namespace {
 
 constexpr std::uint32_t key_magic = 0x4b574447;  // "GDWK"
-constexpr std::size_t max_transports = 3;
 constexpr std::size_t name_size = 8;
 
 struct KeyLayout {
@@ -24,7 +23,7 @@ struct KeyLayout {
   struct {
     char name[name_size] = {};
     PackedKey key;
-  } keys[max_transports];
+  } keys[max_key_transports];
 };
 static_assert(sizeof(KeyLayout) <= sizeof(RemoteKey::bytes));
 static_assert(std::is_trivially_copyable_v<KeyLayout>);
@@ -59,25 +58,6 @@ void RegionTable::remove(RegionEntry& entry) noexcept {
   entry.used = false;
 }
 
-RegionEntry* RegionTable::find(std::uint16_t slot) noexcept {
-  return slot < entries_.size() && entries_[slot]->used ? entries_[slot].get() : nullptr;
-}
-
-void RegionTable::notify(std::uint32_t imm) {
-  RegionEntry* entry = find(static_cast<std::uint16_t>(imm >> 16));
-  if (entry == nullptr) return;
-  const std::size_t id = imm & 0xffffU;
-  if (id >= entry->counters.size()) entry->counters.resize(id + 1);
-  ++entry->counters[id];
-}
-
-bool RegionTable::take(std::uint16_t slot, std::uint16_t id, std::uint64_t count) noexcept {
-  RegionEntry* entry = find(slot);
-  if (entry == nullptr || id >= entry->counters.size() || entry->counters[id] < count) return count == 0;
-  entry->counters[id] -= count;
-  return true;
-}
-
 RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
   KeyLayout layout;
   layout.magic = key_magic;
@@ -86,7 +66,7 @@ RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
   layout.size = entry.memory.size();
   layout.slot = entry.slot;
   for (const auto& [transport, registration] : entry.registrations) {
-    if (layout.count == max_transports) throw Error(ErrorCode::internal, "a remote key holds at most 3 transports");
+    if (layout.count == max_key_transports) throw Error(ErrorCode::internal, "a remote key holds at most 3 transports");
     auto& place = layout.keys[layout.count++];
     transport->name().copy(place.name, name_size - 1);
     place.key = registration.key;
@@ -99,7 +79,7 @@ RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
 RemoteRegion decode_key(const RemoteKey& key) {
   KeyLayout layout;
   std::memcpy(&layout, key.bytes.data(), sizeof layout);
-  if (layout.magic != key_magic || layout.count > max_transports)
+  if (layout.magic != key_magic || layout.count > max_key_transports)
     throw Error(ErrorCode::invalid_argument, "these bytes are no remote key: send what Region::key() returned, whole");
   RemoteRegion region;
   region.owner = layout.owner;

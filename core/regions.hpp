@@ -1,7 +1,9 @@
-// Regions of this process that peers may reach, by slot, with their notification counters.
+// Regions of this process that peers may reach, by slot, with their notification counters; regions of peers.
 #pragma once
 
 #include <godwit/window.hpp>
+
+#include <boost/container/static_vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +17,19 @@
 
 namespace godwit::core {
 
-struct RemoteRegion;
+/// A remote key has room for that many transports.
+inline constexpr std::size_t max_key_transports = 3;
+
+/// A peer's region, decoded from its RemoteKey once and kept with the window.
+struct RemoteRegion {
+  Rank owner = 0;          // in the job
+  std::uint16_t slot = 0;  // in the owner's region table
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;
+  boost::container::static_vector<std::pair<std::string, PackedKey>, max_key_transports> keys;  // by transport name
+  bool imported = false;  // `handle` has been asked for
+  std::optional<std::uint64_t> handle;
+};
 
 struct RegionEntry {
   std::span<std::byte> memory;
@@ -23,6 +37,18 @@ struct RegionEntry {
   std::vector<std::uint64_t> counters;  // by notification id; grows to the highest id seen
   std::uint16_t slot = 0;
   bool used = false;
+
+  void count(std::size_t id) {
+    if (id >= counters.size()) [[unlikely]]
+      counters.resize(id + 1);
+    ++counters[id];
+  }
+  /// Subtracts if the counter is at least `count`.
+  bool take(std::uint16_t id, std::uint64_t count) noexcept {
+    if (id >= counters.size() || counters[id] < count) return count == 0;
+    counters[id] -= count;
+    return true;
+  }
 };
 
 class RegionTable {
@@ -30,11 +56,13 @@ class RegionTable {
   /// Registers the memory with every transport. Throws Error(no_memory) when all 65536 slots are taken.
   RegionEntry& add(std::span<std::byte> memory, std::span<const std::unique_ptr<Transport>> transports);
   void remove(RegionEntry& entry) noexcept;
-  RegionEntry* find(std::uint16_t slot) noexcept;
+  RegionEntry* find(std::uint16_t slot) noexcept {
+    return slot < entries_.size() && entries_[slot]->used ? entries_[slot].get() : nullptr;
+  }
   /// imm = slot << 16 | id. Unknown slots are ignored: the region is gone.
-  void notify(std::uint32_t imm);
-  /// Subtracts if the counter is at least `count`.
-  bool take(std::uint16_t slot, std::uint16_t id, std::uint64_t count) noexcept;
+  void notify(std::uint32_t imm) {
+    if (RegionEntry* entry = find(static_cast<std::uint16_t>(imm >> 16))) entry->count(imm & 0xffffU);
+  }
 
  private:
   std::vector<std::unique_ptr<RegionEntry>> entries_;

@@ -1,10 +1,10 @@
 #include "core/self_transport.hpp"
 
-#include <atomic>
 #include <cstring>
 #include <deque>
 #include <vector>
 
+#include "core/atomic_word.hpp"
 #include "core/messages.hpp"
 
 namespace godwit::core {
@@ -109,12 +109,7 @@ class SelfTransport final : public Transport {
         break;
       case Op::fetch_add:
       case Op::compare_swap: {
-        std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(remote));
-        std::uint64_t before = request.compare;
-        if (request.op == Op::fetch_add)
-          before = word.fetch_add(request.operand);
-        else
-          word.compare_exchange_strong(before, request.operand);
+        const std::uint64_t before = execute_atomic(request.op, remote, request.operand, request.compare);
         std::memcpy(request.local.data(), &before, sizeof before);
         break;
       }

@@ -124,6 +124,19 @@ class Endpoint {
     request.local = {const_cast<std::byte*>(payload.data()), payload.size()};  // only read by a send
     return post({&request, 1}) == 1;
   }
+  /// The path of memory that is mapped here: as post(), but without WorkRequest and completion. True: it has taken
+  /// effect at the target, after all that was posted before, and the local memory is reusable; a notification is on
+  /// its way. False: nothing has happened, post it. Sizes are not limited: what is too long is refused, too.
+  virtual bool put(std::span<const std::byte> /*data*/, RemoteAddress /*remote*/,
+                   const std::optional<std::uint32_t>& /*imm*/) noexcept {
+    return false;
+  }
+  virtual bool get(std::span<std::byte> /*data*/, RemoteAddress /*remote*/) noexcept { return false; }
+  /// fetch_add or compare_swap of 8 bytes; `before` is the value that it found.
+  virtual bool atomic(Op /*op*/, RemoteAddress /*remote*/, std::uint64_t /*operand*/, std::uint64_t /*compare*/,
+                      std::uint64_t& /*before*/) noexcept {
+    return false;
+  }
   virtual const Capabilities& capabilities() const noexcept = 0;
   /// Handle for a key that the peer packed, or nothing if this endpoint cannot reach that memory.
   virtual std::optional<std::uint64_t> import_key(const PackedKey& key) noexcept = 0;

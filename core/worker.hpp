@@ -65,17 +65,6 @@ struct RecvArguments {
   Continuation then;
 };
 
-/// A peer's region, decoded from its RemoteKey once and kept with the window.
-struct RemoteRegion {
-  Rank owner = 0;          // in the job
-  std::uint16_t slot = 0;  // in the owner's region table
-  std::uint64_t base = 0;
-  std::uint64_t size = 0;
-  std::vector<std::pair<std::string, PackedKey>> keys;  // transport name -> key
-  bool imported = false;                                // `handle` has been asked for
-  std::optional<std::uint64_t> handle;
-};
-
 /// Other ranks' cards, decoded when first needed.
 class PeerDirectory {
  public:
@@ -113,7 +102,14 @@ class Worker {
   Operation* post_recv(const RecvArguments& arguments);
   Operation* post_active(Group& group, std::span<const std::byte> data, Rank to, std::uint16_t handler);
   Operation* post_put(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
-                      std::optional<std::uint16_t> notify, Group* group = nullptr);
+                      std::optional<std::uint16_t> notify, Group* group = nullptr) {
+    std::optional<std::uint32_t> imm;
+    if (notify) imm = static_cast<std::uint32_t>(target.slot) << 16 | *notify;
+    if (Endpoint* way = open_way(target, group);
+        way != nullptr && way->put(data, {target.base + offset, *target.handle}, imm)) [[likely]]
+      return nullptr;
+    return post_put_slowly(target, data, offset, imm, group);
+  }
   Operation* post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset, Group* group = nullptr);
   /// kind: fetch_add or compare_swap; the value before goes to *result, widened to 64 bits.
   Operation* post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
@@ -285,6 +281,19 @@ class Worker {
   Operation* launch(Operation& operation, Continuation then);
   Operation* defer(Operation& operation, ErrorCode code, std::string detail, Continuation then);
   void start(Operation& operation);
+  void import_key(RemoteRegion& target, Peer& owner);
+  /// The endpoint, when what reaches it now overtakes nothing, and it may reach the memory.
+  Endpoint* open_way(RemoteRegion& target, const Group* group) {
+    Peer& owner = peer(target.owner);
+    if (owner.state != Peer::State::ready || owner.blocked || owner.unposted != 0 || !owner.waiting.empty() ||
+        (group != nullptr && group->broken)) [[unlikely]]
+      return nullptr;
+    if (!target.imported) [[unlikely]]
+      import_key(target, owner);
+    return target.handle ? owner.endpoint.get() : nullptr;
+  }
+  Operation* post_put_slowly(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
+                             std::optional<std::uint32_t> imm, Group* group);
   Operation& new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
                            Group* group);
   void settle(Operation& operation);

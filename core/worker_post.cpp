@@ -251,6 +251,12 @@ Operation* Worker::post_active(Group& group, std::span<const std::byte> data, Ra
 
 // --- one-sided -------------------------------------------------------------------------------------------------
 
+void Worker::import_key(RemoteRegion& target, Peer& owner) {
+  for (const auto& [name, key] : target.keys)
+    if (name == owner.transport->name()) target.handle = owner.endpoint->import_key(key);
+  target.imported = true;
+}
+
 Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
                                  Group* group) {
   Operation& operation = new_operation(kind, group);
@@ -260,32 +266,30 @@ Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std
   operation.slot = target.slot;
   operation.offset = offset;
   operation.remote.address = target.base + offset;
-  if (owner.transport != nullptr) {
-    for (const auto& [name, key] : target.keys)
-      if (name == owner.transport->name()) operation.key = key;
-  }
-  if (operation.key && !target.imported && owner.state == Peer::State::ready) {
-    target.handle = owner.endpoint->import_key(*operation.key);
-    target.imported = true;
-  }
+  if (!target.imported && owner.state == Peer::State::ready) import_key(target, owner);
   if (target.imported) {
-    operation.key.reset();
     operation.reachable = target.handle.has_value();
     operation.remote.handle = target.handle.value_or(0);
+  } else if (owner.transport != nullptr) {
+    for (const auto& [name, key] : target.keys)
+      if (name == owner.transport->name()) operation.key = key;
   }
   return operation;
 }
 
-Operation* Worker::post_put(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
-                            std::optional<std::uint16_t> notify, Group* group) {
+Operation* Worker::post_put_slowly(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
+                                   std::optional<std::uint32_t> imm, Group* group) {
   Operation& operation = new_one_sided(Operation::Kind::put, target, offset, data.size(), group);
   operation.buffer = const_cast<std::byte*>(data.data());
-  if (notify) operation.notify = static_cast<std::uint32_t>(target.slot) << 16 | *notify;
+  operation.notify = imm;
   return launch(operation, {});
 }
 
 Operation* Worker::post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset, Group* group) {
   if (data.empty()) return nullptr;
+  if (Endpoint* way = open_way(target, group); way != nullptr && way->get(data, {target.base + offset, *target.handle}))
+      [[likely]]
+    return nullptr;
   Operation& operation = new_one_sided(Operation::Kind::get, target, offset, data.size(), group);
   operation.buffer = data.data();
   return launch(operation, {});
@@ -293,6 +297,14 @@ Operation* Worker::post_get(RemoteRegion& target, std::span<std::byte> data, std
 
 Operation* Worker::post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
                                std::uint64_t operand, std::uint64_t compare, std::uint64_t* result, Group* group) {
+  if (Endpoint* way = width == 8 ? open_way(target, group) : nullptr; way != nullptr) [[likely]] {
+    const Op op = kind == Operation::Kind::fetch_add ? Op::fetch_add : Op::compare_swap;
+    std::uint64_t before = 0;
+    if (way->atomic(op, {target.base + offset, *target.handle}, operand, compare, before)) {
+      if (result != nullptr) *result = before;
+      return nullptr;
+    }
+  }
   Operation& operation = new_one_sided(kind, target, offset, width, group);
   operation.width = width;
   operation.operand = operand;

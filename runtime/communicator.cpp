@@ -12,8 +12,7 @@ namespace godwit {
 
 namespace runtime {
 
-void check_rank(const core::Group& group, Rank rank, const char* call, bool wildcard) {
-  if ((rank >= 0 && rank < group.size()) || (wildcard && rank == any_source)) return;
+void throw_no_rank(const core::Group& group, Rank rank, const char* call) {
   throw Error(
       ErrorCode::invalid_argument,
       fmt::format("{}: there is no rank {} in this communicator, it has ranks 0..{}", call, rank, group.size() - 1));
@@ -24,17 +23,12 @@ void check_tag(Tag tag, const char* call, bool wildcard) {
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: tag {} is negative; tags are 0..2^63-1", call, tag));
 }
 
-void check_buffer(const void* data, std::size_t bytes, const char* call) {
-  if (data == nullptr && bytes > 0)
+void throw_no_buffer(const void* data, std::size_t bytes, const char* call) {
+  if (data == nullptr)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}: the buffer is null, but {} bytes are to be moved", call, bytes));
-  if (bytes > static_cast<std::size_t>(PTRDIFF_MAX))
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: a length of {} bytes is impossible; was a negative number converted?", call, bytes));
-}
-
-void check_usable(const core::Group& group) {
-  if (group.broken) throw Error(group.error);
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: a length of {} bytes is impossible; was a negative number converted?", call, bytes));
 }
 
 void MemberWatch::look() {

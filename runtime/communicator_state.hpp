@@ -4,6 +4,8 @@
 #include <godwit/communicator.hpp>
 #include <godwit/window.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -56,12 +58,23 @@ inline Request request_for(core::Worker& worker, core::Operation* operation) {
   return operation == nullptr ? Request() : Request(&worker, operation);
 }
 
+[[noreturn]] void throw_no_rank(const core::Group& group, Rank rank, const char* call);
+[[noreturn]] void throw_no_buffer(const void* data, std::size_t bytes, const char* call);
 /// Throw Error(invalid_argument) in words; `call` is the user's call ("send").
-void check_rank(const core::Group& group, Rank rank, const char* call, bool wildcard = false);
+inline void check_rank(const core::Group& group, Rank rank, const char* call, bool wildcard = false) {
+  if ((rank < 0 || rank >= group.size()) && !(wildcard && rank == any_source)) [[unlikely]]
+    throw_no_rank(group, rank, call);
+}
 void check_tag(Tag tag, const char* call, bool wildcard = false);
-void check_buffer(const void* data, std::size_t bytes, const char* call);
+inline void check_buffer(const void* data, std::size_t bytes, const char* call) {
+  if ((data == nullptr && bytes > 0) || bytes > static_cast<std::size_t>(PTRDIFF_MAX)) [[unlikely]]
+    throw_no_buffer(data, bytes, call);
+}
 /// Throws the group's error if it is broken. Under the worker's lock.
-void check_usable(const core::Group& group);
+inline void check_usable(const core::Group& group) {
+  if (group.broken) [[unlikely]]
+    throw Error(group.error);
+}
 /// For waits that any member could end: looks now and then whether all of them live. Throws Error for one that does
 /// not.
 class MemberWatch {

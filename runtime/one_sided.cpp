@@ -28,37 +28,63 @@ RegionState::~RegionState() {
 
 namespace {
 
-void check_range(const core::RemoteRegion& target, std::uint64_t offset, std::uint64_t bytes, const char* call) {
-  if (offset <= target.size && bytes <= target.size - offset) return;
+[[noreturn]] void throw_outside(const core::RemoteRegion& target, std::uint64_t offset, std::uint64_t bytes,
+                                const char* call) {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{}: {} bytes at {} are outside the region of rank {} of the job, which has {} bytes", call,
                           bytes, offset, target.owner, target.size));
 }
 
+void check_range(const core::RemoteRegion& target, std::uint64_t offset, std::uint64_t bytes, const char* call) {
+  if (offset > target.size || bytes > target.size - offset) [[unlikely]]
+    throw_outside(target, offset, bytes, call);
+}
+
+// One object for what the wait needs, so that the functions which refer to it fit into std::function.
+class NotifyWait {
+ public:
+  NotifyWait(detail::RegionState& region, std::uint16_t id, std::uint64_t count)
+      : worker_(region.communicator->worker),
+        group_(region.communicator->group),
+        entry_(*region.entry),
+        watch_(worker_, group_),
+        count_(count),
+        id_(id) {}
+
+  void wait() {
+    worker_.wait_until([this] { return taken(); }, [this] { return words(); });
+  }
+
+ private:
+  bool taken() {
+    if (entry_.take(id_, count_)) return true;
+    runtime::check_usable(group_);
+    watch_.look();
+    return false;
+  }
+  std::string words() const {
+    return fmt::format("notification {} of a region of {} bytes, communicator {}: {} of {} have come", id_,
+                       entry_.memory.size(), group_.context / 2,
+                       id_ < entry_.counters.size() ? entry_.counters[id_] : 0, count_);
+  }
+
+  core::Worker& worker_;
+  const core::Group& group_;
+  core::RegionEntry& entry_;
+  runtime::MemberWatch watch_;
+  const std::uint64_t count_;
+  const std::uint16_t id_;
+};
+
 void wait_for_notify(detail::RegionState& region, std::uint16_t id, std::uint64_t count) {
-  core::Worker& worker = region.communicator->worker;
-  const core::Group& group = region.communicator->group;
-  runtime::MemberWatch watch(worker, group);
-  worker.wait_until(
-      [&] {
-        if (worker.regions().take(region.entry->slot, id, count)) return true;
-        runtime::check_usable(group);
-        watch.look();
-        return false;
-      },
-      [&] {
-        const auto& counters = region.entry->counters;
-        return fmt::format("notification {} of a region of {} bytes, communicator {}: {} of {} have come", id,
-                           region.entry->memory.size(), group.context / 2, id < counters.size() ? counters[id] : 0,
-                           count);
-      });
+  NotifyWait(region, id, count).wait();
 }
 
 bool test_for_notify(detail::RegionState& region, std::uint16_t id, std::uint64_t count) {
   core::Worker& worker = region.communicator->worker;
   const auto held = worker.lock();
   worker.progress();
-  return worker.regions().take(region.entry->slot, id, count);
+  return region.entry->take(id, count);
 }
 
 void check_word(const core::RemoteRegion& target, std::size_t width, std::size_t displacement, const char* call) {

@@ -72,8 +72,7 @@ Status Request::try_wait() {
   return status;
 }
 
-MessageInfo Request::wait() {
-  if (operation_ == nullptr) return info_;
+MessageInfo Request::wait_pending() {
   if (Status status = try_wait(); !status.ok()) throw Error(status);
   return info_;
 }

@@ -39,6 +39,11 @@ class Completions {
     make_room();
     entries_.push_back({0, peer, core::Completion::Kind::connected, ErrorCode::ok, nullptr});
   }
+  void lost(Rank peer, const Status& why) {
+    make_room();
+    entries_.push_back(
+        {0, peer, core::Completion::Kind::peer_lost, why.code(), std::make_unique<std::string>(why.message())});
+  }
 
   /// Moves up to out.size() into `out`. Their words stay valid until forget_words().
   std::size_t take(std::span<core::Completion> out) {

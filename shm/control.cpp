@@ -98,10 +98,11 @@ void Control::accept_later() {
   });
 }
 
-void Control::accept_all() {
+// Returns why there is no more.
+int Control::accept_waiting() {
   while (true) {
     core::UniqueFd socket(::accept4(listener_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) break;
+    if (!socket) return errno;
     auto session =
         std::make_shared<Session>(services_.service.io(), owner(), std::move(socket), Session::State::awaiting_hello);
     if (!session->peer_may_connect()) {
@@ -112,18 +113,33 @@ void Control::accept_all() {
     strangers_.insert(session);
     session->start();
   }
-  if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR || said_good_bye_) return accept_later();
+}
+
+void Control::accept_all() {
+  const int error = accept_waiting();
+  if (error == EAGAIN || error == ECONNABORTED || error == EINTR || said_good_bye_) return accept_later();
   services_.log.error("shm: cannot accept connections of peers now: {}; trying again (limit: ulimit -n)",
-                      std::strerror(errno));
+                      std::strerror(error));
   accept_retry_.expires_after(std::chrono::milliseconds(100));
-  accept_retry_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) accept_later();
+  accept_retry_.async_wait([this](const boost::system::error_code& failed) {
+    if (!failed) accept_later();
   });
 }
 
 void Control::connect(const PeerName& peer, const SocketName& name) {
-  if (said_good_bye_ || sessions_.contains(peer.rank)) return;  // it has connected to us
+  if (said_good_bye_ || knows(peer.rank)) return;
   try_connect(peer, name);
+}
+
+// It has connected to us (and perhaps left again): the worker hears of that.
+bool Control::knows(Rank peer) const { return sessions_.contains(peer) || ended_.contains(peer); }
+
+// A peer that is gone may have connected to us before it went, and said good-bye.
+bool Control::hear(Rank gone) {
+  accept_waiting();
+  const std::vector<SessionPointer> waiting(strangers_.begin(), strangers_.end());
+  for (const SessionPointer& session : waiting) session->take_frames();
+  return knows(gone);
 }
 
 void Control::try_connect(const PeerName& peer, const SocketName& name) {
@@ -148,13 +164,19 @@ void Control::try_connect(const PeerName& peer, const SocketName& name) {
     });
     return;
   }
-  const bool gone = error == ECONNREFUSED;
-  const std::string why =
-      gone ? fmt::format("rank {} cannot connect to {}: its process is gone, nobody listens there", settings_.rank,
-                         peer.text())
-           : fmt::format("rank {} cannot connect to {}: {}", settings_.rank, peer.text(), std::strerror(error));
-  services_.log.error("shm: {}", why);
-  mailbox_.push(PeerLost{peer.rank, gone ? ErrorCode::peer_failed : ErrorCode::transport, why});
+  if (error != ECONNREFUSED) {
+    const std::string why =
+        fmt::format("rank {} cannot connect to {}: {}", settings_.rank, peer.text(), std::strerror(error));
+    services_.log.error("shm: {}", why);
+    return mailbox_.push(PeerLost{peer.rank, ErrorCode::transport, why});
+  }
+  if (hear(peer.rank)) return;
+  // Whether it has left in order is not known here. No error as long as no operation needs it: those say so.
+  const std::string why = fmt::format("rank {} cannot connect to {}: its process is gone, nobody listens there",
+                                      settings_.rank, peer.text());
+  services_.log.info("shm: {}", why);
+  ended_.insert(peer.rank);
+  mailbox_.push(PeerLost{peer.rank, ErrorCode::peer_failed, why});
 }
 
 void Control::start_session(const PeerName& peer, core::UniqueFd socket) {
@@ -225,7 +247,8 @@ void Control::say_good_bye() {
   accept_retry_.cancel();
   for (const auto& timer : connect_retries_) timer->cancel();
   connect_retries_.clear();
-  accept_all();
+  ::shutdown(listener_.native_handle(), SHUT_RDWR);  // who comes later is refused, who has come is told
+  accept_waiting();
   boost::system::error_code ignored;  // closing is all that is left to do
   listener_.close(ignored);
   const Frame good_bye = make_frame(FrameType::good_bye);

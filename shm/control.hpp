@@ -64,6 +64,9 @@ class Control final : private Session::Owner {
   Session::Owner& owner() noexcept { return *this; }
   void accept_later();
   void accept_all();
+  int accept_waiting();
+  bool knows(Rank peer) const;
+  bool hear(Rank gone);
   void try_connect(const PeerName& peer, const SocketName& name);
   void start_session(const PeerName& peer, core::UniqueFd socket);
   Frame make_frame(FrameType type) const;
@@ -90,6 +93,7 @@ class Control final : private Session::Owner {
   boost::asio::posix::stream_descriptor listener_;
   boost::asio::steady_timer accept_retry_;
   std::unordered_map<Rank, SessionPointer> sessions_;                     // connecting and open
+  std::set<Rank> ended_;                                                  // lost, or gone before we came
   std::set<SessionPointer> strangers_;                                    // no hello yet, or parked
   std::set<std::shared_ptr<boost::asio::steady_timer>> connect_retries_;  // the peer's queue was full
   bool said_good_bye_ = false;

@@ -125,6 +125,7 @@ void Control::lose(Session& session, ErrorCode status, const std::string& why) {
     services_.log.error("shm: {}", detail);
   session.close();
   sessions_.erase(peer.rank);
+  ended_.insert(peer.rank);
   mailbox_.push(PeerLost{peer.rank, status, std::move(detail)});
 }
 

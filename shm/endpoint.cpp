@@ -1,5 +1,6 @@
 #include "shm/endpoint.hpp"
 
+#include "core/atomic_word.hpp"
 #include "core/text.hpp"
 #include "shm/key.hpp"
 
@@ -48,6 +49,32 @@ bool ShmEndpoint::send(const core::WireHeader& header, std::span<const std::byte
     return Endpoint::send(header, payload);
   if (!link_->out.send(header, payload)) return false;
   link_->bell.ring();
+  return true;
+}
+
+bool ShmEndpoint::put(std::span<const std::byte> data, core::RemoteAddress remote,
+                      const std::optional<std::uint32_t>& imm) noexcept {
+  std::byte* const target = mapped_at(remote, data.size());
+  if (target == nullptr || (imm && !link_->out.has_room())) return false;
+  core::copy_bytes(target, data);
+  if (!imm) return true;
+  link_->out.notify(*imm);
+  link_->bell.ring();
+  return true;
+}
+
+bool ShmEndpoint::get(std::span<std::byte> data, core::RemoteAddress remote) noexcept {
+  const std::byte* const source = mapped_at(remote, data.size());
+  if (source == nullptr) return false;
+  core::copy_bytes(data.data(), source, data.size());
+  return true;
+}
+
+bool ShmEndpoint::atomic(Op op, core::RemoteAddress remote, std::uint64_t operand, std::uint64_t compare,
+                         std::uint64_t& before) noexcept {
+  std::byte* const target = mapped_at(remote, sizeof(before));
+  if (target == nullptr || remote.address % sizeof(before) != 0) return false;
+  before = core::execute_atomic(op, target, operand, compare);
   return true;
 }
 

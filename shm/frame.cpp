@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace godwit::shm {
 namespace {
@@ -69,8 +70,11 @@ FrameIo receive_frame(int socket, Frame& frame, std::vector<core::UniqueFd>& fil
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   ssize_t received = -1;
+  // A peer that closes without having read everything resets the connection. The kernel says so once, before it gives
+  // what the peer had sent.
+  bool was_reset = false;
   do received = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  while (received < 0 && errno == EINTR);
+  while (received < 0 && (errno == EINTR || (errno == ECONNRESET && !std::exchange(was_reset, true))));
   if (received < 0) {
     error = errno;
     if (error == EAGAIN) return FrameIo::again;

@@ -26,6 +26,12 @@ struct Link {
 
   /// connecting -> open.
   void open(LinkReady ready);
+  /// -> lost.
+  void lose(const Status& why) {
+    state = State::lost;
+    lost_status = why.code();
+    lost_detail = why.message();
+  }
 
   RingReader in;
   Rank rank() const noexcept { return peer.rank; }

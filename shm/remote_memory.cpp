@@ -1,11 +1,10 @@
 #include "shm/remote_memory.hpp"
 
-#include "shm/key.hpp"
+#include "core/atomic_word.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 namespace godwit::shm {
@@ -20,14 +19,6 @@ bool is_atomic(Op op) noexcept { return op == Op::fetch_add || op == Op::compare
 RemoteMemory::Outcome fail(Status& failure, ErrorCode code, std::string words) {
   failure = Status(code, std::move(words));
   return RemoteMemory::Outcome::failed;
-}
-
-std::uint64_t execute_atomic(const WorkRequest& request, std::byte* target) noexcept {
-  std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(target));
-  if (request.op == Op::fetch_add) return word.fetch_add(request.operand);
-  std::uint64_t before = request.compare;
-  word.compare_exchange_strong(before, request.operand);
-  return before;
 }
 
 }  // namespace
@@ -106,7 +97,7 @@ RemoteMemory::Outcome RemoteMemory::execute_mapped(const WorkRequest& request, s
   if (!request.local.empty() && request.local.size() != sizeof(std::uint64_t))
     return fail(failure, ErrorCode::invalid_argument,
                 fmt::format("the result of an atomic has 8 bytes, not {}", request.local.size()));
-  const std::uint64_t before = execute_atomic(request, target);
+  const std::uint64_t before = core::execute_atomic(request.op, target, request.operand, request.compare);
   if (!request.local.empty()) std::memcpy(request.local.data(), &before, sizeof(before));
   return Outcome::done;
 }

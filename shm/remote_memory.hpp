@@ -5,6 +5,7 @@
 #include "core/shared_memory.hpp"
 #include "core/transport.hpp"
 #include "shm/cma.hpp"
+#include "shm/key.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -26,6 +27,15 @@ class RemoteMemory {
   void mapped(std::uint64_t segment, core::SharedMemory memory, std::string error);
   void gone(std::uint64_t segment) noexcept;
 
+  /// Where that memory lies here; nullptr: it is not mapped (yet), or is not all inside of its segment.
+  std::byte* mapped_at(core::RemoteAddress remote, std::size_t bytes) const noexcept {
+    const std::size_t index = remote.handle / 2;
+    if (remote.handle == private_handle || index >= segments_.size()) return nullptr;
+    const Segment& segment = segments_[index];
+    const std::uint64_t offset = remote.address - segment.base;
+    if (segment.state != State::mapped || offset > segment.size || bytes > segment.size - offset) return nullptr;
+    return segment.memory.data() + offset;
+  }
   /// put, get, fetch_add, compare_swap. `failure` is set when it fails.
   Outcome execute(const core::WorkRequest& request, Status& failure);
 

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -40,6 +41,7 @@ class RingWriter {
       : slots_(place.slots),
         consumed_(place.consumed),
         count_(place.bytes / slot_bytes),
+        shift_(std::countr_zero(count_)),
         limit_(count_),
         dirty_(count_ / slots_per_word + 1, 0) {}
 
@@ -79,7 +81,7 @@ class RingWriter {
     return tail_ + slots + 1 <= limit_;
   }
   std::size_t index() const noexcept { return tail_ & (count_ - 1); }
-  std::uint64_t lap() const noexcept { return tail_ / count_ + 1; }
+  std::uint64_t lap() const noexcept { return (tail_ >> shift_) + 1; }
 
   std::byte* reserve(std::size_t slots) noexcept {
     const std::size_t left = count_ - index();
@@ -147,7 +149,8 @@ class RingWriter {
 
   std::byte* slots_ = nullptr;
   std::uint64_t* consumed_ = nullptr;
-  std::size_t count_ = 1;             // slots in the ring
+  std::size_t count_ = 1;             // slots in the ring: a power of two
+  int shift_ = 0;                     // its logarithm: a division would take as long as the whole rest
   std::uint64_t tail_ = 0;            // slots written since the start
   std::uint64_t limit_ = 0;           // tail may go up to here, as far as we know
   std::vector<std::uint64_t> dirty_;  // bit of a slot: its first word holds payload, not a header
@@ -162,7 +165,10 @@ class RingReader {
 
   RingReader() noexcept = default;
   explicit RingReader(const RingPlace& place)
-      : word_(place.slots), slots_(place.slots), consumed_(place.consumed), count_(place.bytes / slot_bytes) {}
+      : word_(place.slots),
+        slots_(place.slots),
+        consumed_(place.consumed),
+        shift_(std::countr_zero(place.bytes / slot_bytes)) {}
 
   /// Whether next() would give an entry, or a skip.
   bool ready() const noexcept { return lap_of(header_word(word_).load(std::memory_order_acquire)) == lap_; }
@@ -171,7 +177,7 @@ class RingReader {
     std::uint64_t header = header_word(word_).load(std::memory_order_acquire);
     if (lap_of(header) != lap_) return false;
     if (kind_of(header) == EntryKind::skip) [[unlikely]] {
-      advance(count_ - (head_ & (count_ - 1)));
+      advance(count() - index());
       header = header_word(word_).load(std::memory_order_acquire);
       if (lap_of(header) != lap_) return false;
     }
@@ -179,22 +185,24 @@ class RingReader {
     entry = {kind_of(header), {word_ + header_bytes, bytes}};
     advance(slots_for(bytes));
     // In a stream the writer is ahead: have its lines come while this entry is worked on.
-    __builtin_prefetch(slots_ + ((head_ + lookahead) & (count_ - 1)) * slot_bytes);
+    __builtin_prefetch(slots_ + ((head_ + lookahead) & (count() - 1)) * slot_bytes);
     return true;
   }
   /// Gives the entries back that next() has given. The writer is told at every quarter of the ring: an entry may
   /// be at most a quarter long, so that it always fits into what the writer knows to be free.
   void release() noexcept {
-    if (head_ - released_ < count_ / 4) return;
+    if (head_ - released_ < count() / 4) return;
     released_ = head_;
     std::atomic_ref(*consumed_).store(head_, std::memory_order_release);
   }
 
  private:
+  std::size_t count() const noexcept { return std::size_t{1} << shift_; }
+  std::size_t index() const noexcept { return head_ & (count() - 1); }
   void advance(std::size_t slots) noexcept {
     head_ += slots;
-    word_ = slots_ + (head_ & (count_ - 1)) * slot_bytes;
-    lap_ = head_ / count_ + 1;
+    word_ = slots_ + index() * slot_bytes;
+    lap_ = (head_ >> shift_) + 1;
   }
 
   static constexpr std::size_t lookahead = 4;  // slots
@@ -204,7 +212,7 @@ class RingReader {
   std::uint64_t lap_ = 1;                                      // and the lap that it will show
   std::byte* slots_ = nullptr;
   std::uint64_t* consumed_ = nullptr;
-  std::size_t count_ = 1;
+  int shift_ = 0;               // logarithm of the slots in the ring
   std::uint64_t head_ = 0;      // slots taken since the start
   std::uint64_t released_ = 0;  // of these, given back
 };

@@ -32,6 +32,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(boost::asio::io_context& io, Owner& owner, core::UniqueFd socket, State its_state);
 
   void start() { wait_for_frames(); }
+  /// Hands over what has come already.
+  void take_frames();
   void send(const Frame& frame, std::vector<core::UniqueFd> files = {});
   /// Also ends when this process does, although a child of it may hold the socket open.
   void watch_process(pid_t number);
@@ -55,7 +57,6 @@ class Session : public std::enable_shared_from_this<Session> {
   };
 
   void wait_for_frames();
-  void take_frames();
   void flush();
   void end(const std::string& why);
 

@@ -103,6 +103,12 @@ core::Reach ShmTransport::reaches(const core::PeerInfo& peer) const {
 }
 
 std::unique_ptr<core::Endpoint> ShmTransport::open_endpoint(const core::PeerInfo& peer) {
+  if (const auto gone = departed_.find(peer.rank); gone != departed_.end()) {
+    auto lost = std::make_shared<Link>(name_of(peer));
+    lost->lose(gone->second);
+    completions_.lost(peer.rank, gone->second);
+    return std::make_unique<ShmEndpoint>(lost, completions_, copying_, *control_, services_.service);
+  }
   auto& link = links_[peer.rank];
   if (!link) {
     link = std::make_shared<Link>(name_of(peer));
@@ -160,6 +166,7 @@ std::size_t ShmTransport::finish_draining(std::span<Completion> out) {
                 .status = link->lost_status,
                 .peer = link->rank(),
                 .detail = completions_.keep(std::make_unique<std::string>(link->lost_detail))};
+    departed_.try_emplace(link->rank(), link->lost_status, link->lost_detail);
     links_.erase(link->rank());
     poller_.remove(*link);
     retired_.push_back(link);
@@ -185,9 +192,7 @@ void ShmTransport::shutdown() noexcept {
 }
 
 void ShmTransport::close(Link& link) {
-  link.lost_status = ErrorCode::cancelled;
-  link.lost_detail = "this rank has shut its shared-memory transport down";
-  link.state = Link::State::lost;
+  link.lose({ErrorCode::cancelled, "this rank has shut its shared-memory transport down"});
 }
 
 }  // namespace godwit::shm

@@ -63,7 +63,8 @@ class ShmTransport final : public core::Transport {
   std::vector<std::shared_ptr<Link>> draining_;  // reported to be lost, not yet to the worker
   std::vector<std::shared_ptr<Link>> retired_;   // lost; payloads of the last poll may lie in them
   std::unordered_map<Rank, std::shared_ptr<Link>> links_;
-  std::shared_ptr<Control> control_;  // shared with calls that are under way
+  std::unordered_map<Rank, Status> departed_;  // reported to the worker: nobody connects to them again
+  std::shared_ptr<Control> control_;           // shared with calls that are under way
   std::vector<std::byte> address_;
   std::shared_ptr<void> segment_listener_;
   bool shut_down_ = false;

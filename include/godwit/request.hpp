@@ -50,7 +50,7 @@ class [[nodiscard]] Request {
   }
 
   /// Waits for completion. Throws Error. After it the request is empty; info() stays.
-  MessageInfo wait();
+  MessageInfo wait() { return operation_ == nullptr ? info_ : wait_pending(); }
   /// As wait(), but returns the outcome.
   Status try_wait();
   /// One pass of progress; Status::in_progress() while the operation is pending, else its outcome.
@@ -71,6 +71,7 @@ class [[nodiscard]] Request {
  private:
   friend void wait_all(std::span<Request> requests);
 
+  MessageInfo wait_pending();
   Status finish();
   /// As try_wait(); a failure goes to `first`, unless there is one.
   void wait_into(Status& first);

@@ -47,7 +47,7 @@ TEST(PerfOptions, DefaultsPerTest) {
 TEST(PerfOptions, MemoryIsThatOfTheProgramsThatUseTheOperation) {
   for (const char* test : {"send_lat", "send_bw", "am_lat", "msg_rate", "wake_lat"})
     EXPECT_EQ(parse({test}).memory, MemoryKind::host) << test;
-  for (const char* test : {"put_lat", "put_bw", "get_lat", "get_bw", "atomic_lat"})
+  for (const char* test : {"put_lat", "put_watch_lat", "put_bw", "get_lat", "get_bw", "atomic_lat"})
     EXPECT_EQ(parse({test}).memory, MemoryKind::shared) << test;
   EXPECT_EQ(parse({"put_lat", "--memory", "private"}).memory, MemoryKind::host);
   EXPECT_EQ(parse({"send_lat", "--memory", "shared"}).memory, MemoryKind::shared);
@@ -105,6 +105,10 @@ TEST(PerfOptions, Errors) {
   EXPECT_EQ(usage_error({"atomic_lat", "-b", "16"}), "atomic_lat: words have 4 or 8 bytes, not 16");
   EXPECT_EQ(usage_error({"atomic_lat", "--sizes", "8,0"}), "atomic_lat: words have 4 or 8 bytes, not 0");
   EXPECT_EQ(usage_error({"get_lat", "-b", "0"}), "get_lat: a get of 0 bytes measures nothing; begin with -b 1");
+  EXPECT_EQ(usage_error({"put_watch_lat", "-b", "12"}),
+            "put_watch_lat: the target watches the last word, so sizes are multiples of 8, not 12");
+  EXPECT_EQ(usage_error({"put_watch_lat", "-b", "0"}),
+            "put_watch_lat: the target watches the last word, so sizes are multiples of 8, not 0");
   EXPECT_NE(usage_error({"send_lat", "-b", "64", "-e", "8"}), "accepted");
   EXPECT_EQ(usage_error({"send_lat", "--sizes", "8", "-e", "64"}),
             "--sizes lists all sizes: leave out -b, -e, -i and -f");

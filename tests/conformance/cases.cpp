@@ -19,7 +19,7 @@ const std::vector<TransportCase>& transport_cases() {
       {"shm_without_cma", shm::make_shm_transport, shm_options, {{"SHM_CMA", "off"}}},
       {"shm_small_ring", shm::make_shm_transport, shm_options, {{"SHM_RING", "4K"}, {"SHM_MESSAGE", "500"}}},
       {"shm_without_membarrier", without_membarrier, shm_options, {}},
-      {"fake", fake::make_fake_transport, [](core::OptionSet&) {}, {}, false},
+      {"fake", fake::make_fake_transport, [](core::OptionSet&) {}, {}, false, false},
   };
   return cases;
 }

@@ -19,6 +19,7 @@ struct TransportCase {
   std::function<void(core::OptionSet&)> add_options;
   core::OptionSet::Variables options;  // without GODWIT_
   bool between_processes = true;       // false: peers are in one process only
+  bool maps = true;                    // memory of godwit::allocate is mapped: one-sided operations at once
 };
 
 const std::vector<TransportCase>& transport_cases();

@@ -217,6 +217,108 @@ TEST_P(Rma, GarbageKeyGivesNoHandle) {
   EXPECT_FALSE(a.endpoint(1).import_key({}));
 }
 
+// --- memory that is mapped -------------------------------------------------------------------------------------------
+
+// Waits until operations on it are done at once.
+bool is_mapped(Node& user, Rank owner, const Target& target) {
+  return until([&] { user.poll(); }, [&] { return user.endpoint(owner).put({}, target.at(0), {}); });
+}
+
+TEST_P(Rma, MappedMemoryIsReachedAtOnce) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  shared_vector<std::byte> memory(100'000);
+  const Target target(a, b, memory, MemoryKind::shared);
+  core::Endpoint& endpoint = a.endpoint(1);
+  std::uint64_t before = 99;
+  if (!GetParam().maps) {
+    EXPECT_FALSE(endpoint.put({}, target.at(0), {}));
+    EXPECT_FALSE(endpoint.get(std::as_writable_bytes(std::span(&before, 1)), target.at(0)));
+    EXPECT_FALSE(endpoint.atomic(Op::fetch_add, target.at(0), 1, 0, before));
+    return;
+  }
+  ASSERT_TRUE(is_mapped(a, 1, target));
+  for (std::size_t size = 0; size <= memory.size(); size = size < 140 ? size + 1 : size * 2 - 1) {
+    const std::size_t offset = (memory.size() - size) / 2;
+    const auto data = pattern(size, size);
+    std::vector<std::byte> found(size);
+    ASSERT_TRUE(endpoint.put(data, target.at(offset), {}));
+    ASSERT_TRUE(std::ranges::equal(std::span(memory).subspan(offset, size), data)) << size;
+    ASSERT_TRUE(endpoint.get(found, target.at(offset)));
+    ASSERT_EQ(found, data) << size;
+  }
+  std::ranges::fill(memory, std::byte{0});
+  EXPECT_TRUE(endpoint.atomic(Op::fetch_add, target.at(8), 5, 0, before));
+  EXPECT_EQ(before, 0U);
+  EXPECT_TRUE(endpoint.atomic(Op::compare_swap, target.at(8), 7, 4, before));
+  EXPECT_EQ(before, 5U) << "not swapped";
+  EXPECT_TRUE(endpoint.atomic(Op::compare_swap, target.at(8), 7, 5, before));
+  EXPECT_TRUE(endpoint.atomic(Op::fetch_add, target.at(8), 0, 0, before));
+  EXPECT_EQ(before, 7U);
+  EXPECT_EQ(a.count(Kind::done), 0U) << "there are no completions";
+}
+
+TEST_P(Rma, WhatIsNotMappedIsRefused) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  shared_vector<std::byte> memory(4096);
+  std::vector<std::byte> not_shared(64), data(64, std::byte{1});
+  const Target target(a, b, memory, MemoryKind::shared);
+  const Target other(a, b, not_shared, MemoryKind::host);
+  ASSERT_TRUE(!GetParam().maps || is_mapped(a, 1, target));
+  core::Endpoint& endpoint = a.endpoint(1);
+  std::uint64_t before = 99;
+  EXPECT_FALSE(endpoint.put(data, other.at(0), {}));
+  EXPECT_FALSE(endpoint.get(data, other.at(0)));
+  EXPECT_FALSE(endpoint.atomic(Op::fetch_add, other.at(0), 1, 0, before));
+  EXPECT_FALSE(endpoint.put(data, {target.address, 1000}, {})) << "a handle that was never given";
+  const std::size_t outside = std::size_t{1} << 40;
+  EXPECT_FALSE(endpoint.put(data, target.at(outside), {}));
+  EXPECT_FALSE(endpoint.get(data, target.at(0 - outside)));
+  EXPECT_FALSE(endpoint.atomic(Op::fetch_add, target.at(12), 1, 0, before)) << "misaligned";
+  EXPECT_EQ(before, 99U);
+  EXPECT_EQ(not_shared, std::vector<std::byte>(64));
+}
+
+TEST_P(Rma, NotificationsAtOnceKeepTheirPlace) {
+  if (!GetParam().maps) GTEST_SKIP() << "nothing is mapped";
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  shared_vector<std::uint32_t> memory(1);
+  const Target target(a, b, std::as_writable_bytes(std::span(memory)), MemoryKind::shared);
+  ASSERT_TRUE(is_mapped(a, 1, target));
+  constexpr std::uint32_t count = 3000;
+  std::uint32_t next = 0;
+  std::size_t refused = 0;
+  const auto check = [&] {
+    b.poll();
+    for (; !b.received.empty(); b.received.pop_front(), ++next) {
+      const Received& arrived = b.received.front();
+      ASSERT_EQ(arrived.kind, next % 3 == 1 ? Kind::message : Kind::notify);
+      ASSERT_EQ(arrived.kind == Kind::message ? static_cast<std::uint32_t>(arrived.header.tag) : arrived.imm, next);
+      ASSERT_GE(std::atomic_ref(memory[0]).load(), next - next % 3);
+    }
+  };
+  for (std::uint32_t i = 0; i < count && !HasFatalFailure(); ++i) {
+    const core::WireHeader header = send_request({}, i).header;
+    const auto try_it = [&] {
+      return i % 3 == 1 ? a.endpoint(1).send(header, {})
+                        : a.endpoint(1).put(std::as_bytes(std::span(&i, 1)), target.at(0), i);
+    };
+    bool accepted = false;
+    ASSERT_TRUE(until(
+        [&] {
+          accepted = try_it();
+          if (accepted) return;
+          ++refused;
+          check();
+        },
+        [&] { return accepted || HasFatalFailure(); }));
+  }
+  ASSERT_TRUE(until(check, [&] { return next == count || HasFatalFailure(); }));
+  EXPECT_TRUE(refused > 0 || GetParam().name != "shm_small_ring");
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, Rma, ::testing::ValuesIn(transport_cases()), case_name);
 
 }  // namespace

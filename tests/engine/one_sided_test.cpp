@@ -54,7 +54,7 @@ Script script_of_put(std::string_view variant, std::size_t size, bool notify) {
   EXPECT_EQ(put.status(), ErrorCode::ok);
   EXPECT_EQ(pair.at(5, size), data);
   EXPECT_EQ(pair.window->counter(7), notify ? 1U : 0U);
-  const bool taken = pair.cluster.worker(1).regions().take(pair.window->slot(), 7, 1);
+  const bool taken = pair.cluster.worker(1).regions().find(pair.window->slot())->take(7, 1);
   EXPECT_EQ(taken, notify);
   return pair.cluster.fabric().script();
 }
@@ -228,9 +228,9 @@ TEST(OneSided, NotificationsComeAfterTheirPayload) {
       for (std::size_t i = 0; i < notified; ++i) ASSERT_EQ(pair.at(i * 1000, 900), data[i]) << variant;
     }
     EXPECT_EQ(pair.window->counter(4), 20U);
-    EXPECT_FALSE(pair.cluster.worker(1).regions().take(pair.window->slot(), 4, 21));
-    EXPECT_TRUE(pair.cluster.worker(1).regions().take(pair.window->slot(), 4, 20));
-    EXPECT_FALSE(pair.cluster.worker(1).regions().take(pair.window->slot(), 4, 1));
+    EXPECT_FALSE(pair.cluster.worker(1).regions().find(pair.window->slot())->take(4, 21));
+    EXPECT_TRUE(pair.cluster.worker(1).regions().find(pair.window->slot())->take(4, 20));
+    EXPECT_FALSE(pair.cluster.worker(1).regions().find(pair.window->slot())->take(4, 1));
   }
 }
 

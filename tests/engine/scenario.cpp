@@ -35,6 +35,8 @@ const std::vector<Variant>& variants() {
          c.atomics = core::AtomicsDomain::none;
        }},
       {"shared_memory_only", [](Capabilities& c) { c.private_rma = false; }},
+      {"mapped", [](Capabilities&) {}, true},
+      {"mapped_small", [](Capabilities& c) { c.max_rdma = 1000; }, true},
   };
   return all;
 }

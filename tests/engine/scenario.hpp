@@ -11,9 +11,11 @@ namespace godwit::engine_test {
 struct Variant {
   std::string name;
   std::function<void(core::Capabilities&)> change;
+  bool at_once = false;  // one-sided operations, where the endpoint may
   fake::Settings settings(bool manual = false) const {
     fake::Settings made;
     made.manual = manual;
+    made.at_once = at_once;
     change(made.capabilities);
     return made;
   }

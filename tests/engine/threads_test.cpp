@@ -87,7 +87,7 @@ TEST_P(Threads, WaitForANotificationWhileAnotherThreadLeads) {
     std::jthread leader([&] { wait(cluster, 1, never); });
     for (int round = 0; round < 50; ++round) {
       std::jthread waiter([&] {
-        target.wait_until([&] { return target.regions().take(window.slot(), 3, 1); },
+        target.wait_until([&] { return target.regions().find(window.slot())->take(3, 1); },
                           [] { return std::string("a notification"); });
       });
       Pending put;

@@ -119,7 +119,7 @@ void Fabric::deliver(Link& on, Item& item) {
     failure = fmt::format("fake failure of a {} from rank {} to rank {}", to_string({on.from, on.to, request, {}}),
                           on.from, on.to);
   else if (request.op != Op::send && request.op != Op::flush)
-    failure = move_memory(item);
+    failure = move_memory(request, item.copied ? std::span<const std::byte>(item.copy) : request.local);
   if (!failure.empty()) {
     Completion completion;
     completion.status = item.failure == ErrorCode::ok ? ErrorCode::transport : item.failure;

@@ -27,6 +27,32 @@ class FakeEndpoint final : public core::Endpoint {
     while (accepted < requests.size() && fabric_->post(fabric_->link(from_, to_), requests[accepted])) ++accepted;
     return accepted;
   }
+  bool put(std::span<const std::byte> data, core::RemoteAddress remote,
+           const std::optional<std::uint32_t>& imm) noexcept override {
+    WorkRequest request;
+    request.op = Op::put;
+    request.local = {const_cast<std::byte*>(data.data()), data.size()};
+    request.remote = remote;
+    request.imm = imm;
+    return execute(request);
+  }
+  bool get(std::span<std::byte> data, core::RemoteAddress remote) noexcept override {
+    WorkRequest request;
+    request.op = Op::get;
+    request.local = data;
+    request.remote = remote;
+    return execute(request);
+  }
+  bool atomic(Op op, core::RemoteAddress remote, std::uint64_t operand, std::uint64_t compare,
+              std::uint64_t& before) noexcept override {
+    WorkRequest request;
+    request.op = op;
+    request.local = std::as_writable_bytes(std::span(&before, 1));
+    request.remote = remote;
+    request.operand = operand;
+    request.compare = compare;
+    return execute(request);
+  }
   const core::Capabilities& capabilities() const noexcept override { return fabric_->settings_.capabilities; }
   std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override {
     return fabric_->import_key(to_, key);
@@ -36,6 +62,11 @@ class FakeEndpoint final : public core::Endpoint {
   }
 
  private:
+  bool execute(const WorkRequest& request) noexcept {
+    const Fabric::Guard guard(fabric_->mutex_);
+    return fabric_->execute(fabric_->link(from_, to_), request);
+  }
+
   const std::shared_ptr<Fabric> fabric_;
   const Rank from_;
   const Rank to_;
@@ -145,17 +176,35 @@ bool Fabric::post(Link& on, const WorkRequest& request) {
   const bool put_done_local = request.op == Op::put && settings_.capabilities.put_done == core::PutDone::local;
   item.copied = put_done_local || (request.op == Op::send && request.local.size() <= settings_.capabilities.max_inline);
   if (item.copied) item.copy.assign(request.local.begin(), request.local.end());
-  if (settings_.record) {
-    records_.push_back({on.from, on.to, request, {}});
-    if (request.op == Op::send || request.op == Op::put)
-      records_.back().payload.assign(request.local.begin(), request.local.end());
-  }
+  record(on, request, false);
   if (const auto failure = failures_.find(accepted_); failure != failures_.end()) item.failure = failure->second;
   ++accepted_;
   ++on.unpolled;
   if (put_done_local && request.signalled && item.failure == ErrorCode::ok) done(on, item, false);
   on.wire.push_back(std::move(item));
   if (!settings_.manual) deliver_from(on);
+  return true;
+}
+
+void Fabric::record(const Link& on, const WorkRequest& request, bool at_once) {
+  if (!settings_.record) return;
+  records_.push_back({.from = on.from, .to = on.to, .request = request, .payload = {}, .at_once = at_once});
+  if (request.op == Op::send || request.op == Op::put)
+    records_.back().payload.assign(request.local.begin(), request.local.end());
+}
+
+bool Fabric::execute(Link& on, const WorkRequest& request) {
+  if (!settings_.at_once || on.lost || !on.ready || !on.wire.empty()) return false;
+  if (request.local.size() > settings_.capabilities.max_rdma) return false;
+  if (request.imm && on.unpolled >= settings_.queue_depth) return false;
+  if (failures_.contains(accepted_)) return false;  // it will fail when it is posted
+  check(on, request);
+  if (!move_memory(request, request.local).empty()) return false;
+  record(on, request, true);
+  ++accepted_;
+  if (!request.imm) return true;
+  ++on.unpolled;
+  push(on.to, {.kind = Completion::Kind::notify, .peer = on.from, .imm = *request.imm}, &on);
   return true;
 }
 

@@ -33,6 +33,7 @@ struct Settings {
   std::size_t queue_depth = 64;  // requests of one link that its far end has not polled yet
   bool manual = false;           // nothing is delivered before step() or deliver_all()
   bool manual_connect = false;   // endpoints wait for connect()
+  bool at_once = false;          // endpoints execute put, get and atomic while nothing is on the link
   bool record = true;            // false: records() stays empty
 };
 
@@ -42,8 +43,9 @@ struct Record {
   Rank to = 0;
   core::WorkRequest request;
   std::vector<std::byte> payload;
+  bool at_once = false;  // not posted: see Settings
 };
-/// "0>1 eager 5", "1>0 ready_to_send", "0>1 put 100 notify", "1>0 get 4096"
+/// "0>1 eager 5", "1>0 ready_to_send", "0>1 put 100 notify", "1>0 get 4096", "1>0 get 8 at once"
 std::string to_string(const Record& record);
 std::string_view to_string(core::MessageKind kind) noexcept;
 
@@ -68,7 +70,7 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   // --- faults: requests and posts are counted over the whole fabric, from 0 -----------------------------------
   std::uint64_t posted() const noexcept { return posts_; }       // calls of post() for one request
   std::uint64_t accepted() const noexcept { return accepted_; }  // requests
-  /// The queue is full for `times` posts from the nth on.
+  /// The queue is full for `times` posts (not for what is executed at once) from the nth on.
   void refuse_posts(std::uint64_t nth, std::uint64_t times);
   /// The nth accepted request does not happen: a completion with `code` comes instead. A send cuts its pair.
   void fail_request(std::uint64_t nth, ErrorCode code);
@@ -148,6 +150,8 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   bool exists(const Port& port) const noexcept { return port.alive && !port.left; }
   // fake_transport.cpp
   bool post(Link& on, const core::WorkRequest& request);
+  bool execute(Link& on, const core::WorkRequest& request);
+  void record(const Link& on, const core::WorkRequest& request, bool at_once);
   void check(const Link& on, const core::WorkRequest& request);
   void open(Rank from, Rank to);
   std::size_t poll(Port& port, std::span<core::Completion> completions);
@@ -157,7 +161,7 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   core::Registration register_memory(Rank owner, std::span<std::byte> memory, MemoryKind kind);
   void deregister(const core::Registration& registration) noexcept;
   std::optional<std::uint64_t> import_key(Rank owner, const core::PackedKey& key) const noexcept;
-  std::string move_memory(const Item& item);
+  std::string move_memory(const core::WorkRequest& request, std::span<const std::byte> data);
 
   mutable std::recursive_mutex mutex_;
   Settings settings_;

@@ -1,9 +1,9 @@
 // Registered memory of a fabric, and requests that move it.
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cstring>
 
+#include "core/atomic_word.hpp"
 #include "core/messages.hpp"
 #include "core/segments.hpp"
 #include "fake/fake_transport.hpp"
@@ -54,9 +54,8 @@ std::optional<std::uint64_t> Fabric::import_key(Rank owner, const core::PackedKe
   return key.region;
 }
 
-// Carries a put, get or atomic out. Returns words when it cannot.
-std::string Fabric::move_memory(const Item& item) {
-  const core::WorkRequest& request = item.request;
+// Carries a put (of `data`), get or atomic out. Returns words when it cannot.
+std::string Fabric::move_memory(const core::WorkRequest& request, std::span<const std::byte> data) {
   const auto found = regions_.find(request.remote.handle);
   if (found == regions_.end()) return "the remote memory is not registered (any more)";
   const Region& region = found->second;
@@ -67,19 +66,14 @@ std::string Fabric::move_memory(const Item& item) {
     return fmt::format("{} bytes reach beyond the registered memory of {} bytes", size, region.size);
   switch (request.op) {
     case Op::put:
-      if (size > 0) std::memmove(remote, item.copied ? item.copy.data() : request.local.data(), size);
+      if (size > 0) std::memmove(remote, data.data(), size);
       break;
     case Op::get:
       if (size > 0) std::memmove(request.local.data(), remote, size);
       break;
     case Op::fetch_add:
     case Op::compare_swap: {
-      std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(remote));
-      std::uint64_t before = request.compare;
-      if (request.op == Op::fetch_add)
-        before = word.fetch_add(request.operand);
-      else
-        word.compare_exchange_strong(before, request.operand);
+      const std::uint64_t before = core::execute_atomic(request.op, remote, request.operand, request.compare);
       std::memcpy(request.local.data(), &before, sizeof before);
       break;
     }
@@ -116,6 +110,7 @@ std::string_view to_string(core::MessageKind kind) noexcept {
 std::string to_string(const Record& record) {
   const core::WorkRequest& request = record.request;
   std::string text = fmt::format("{}>{} ", record.from, record.to);
+  const std::string_view when = record.at_once ? " at once" : "";
   switch (request.op) {
     case Op::send: {
       const core::MessageKind kind = request.header.kind;
@@ -126,10 +121,10 @@ std::string to_string(const Record& record) {
         text += fmt::format(" {}", request.local.size());
       return text;
     }
-    case Op::put: return text + fmt::format("put {}{}", request.local.size(), request.imm ? " notify" : "");
-    case Op::get: return text + fmt::format("get {}", request.local.size());
-    case Op::fetch_add: return text + "fetch_add";
-    case Op::compare_swap: return text + "compare_swap";
+    case Op::put: return text + fmt::format("put {}{}{}", request.local.size(), request.imm ? " notify" : "", when);
+    case Op::get: return text + fmt::format("get {}{}", request.local.size(), when);
+    case Op::fetch_add: return text + fmt::format("fetch_add{}", when);
+    case Op::compare_swap: return text + fmt::format("compare_swap{}", when);
     case Op::flush: return text + "flush";
   }
   return text;

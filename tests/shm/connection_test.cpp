@@ -16,6 +16,9 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
 #include <thread>
 
 namespace godwit::shm {
@@ -32,7 +35,14 @@ core::OptionSet default_options() {
 
 struct Rig {
   explicit Rig(Rank its_rank) : rank(its_rank), transport(make_shm_transport(services, its_rank, "job")) {}
-  ~Rig() { endpoint.reset(); }
+  ~Rig() {
+    endpoint.reset();
+    std::filesystem::remove(log_file);
+  }
+  std::string errors() const {
+    std::ifstream file(log_file);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
   void open(const Rig& peer) {
     card = core::Card::of_this_process();
     endpoint = transport->open_endpoint({peer.rank, &card, peer.transport->address()});
@@ -59,7 +69,8 @@ struct Rig {
 
   const Rank rank;
   core::OptionSet options = default_options();
-  core::Log log{core::LogLevel::off};
+  std::string log_file = ::testing::TempDir() + fmt::format("connection_test.{}.{}.log", ::getpid(), rank);
+  core::Log log{core::LogLevel::error, log_file};
   core::Clock clock;
   core::ServiceThread service;
   core::Services services{options, log, clock, service};
@@ -154,6 +165,65 @@ TEST(Connection, PostsAfterShutdownFailInWords) {
   EXPECT_TRUE(a.poll_until([](const core::Completion& c) {
     return c.kind == Kind::done && c.status == ErrorCode::cancelled && !c.detail.empty();
   }));
+}
+
+// Whenever the host connects to a guest: it hears the message and the good-bye, once and in order, and logs no error.
+class Guests : public ::testing::TestWithParam<int> {};
+
+TEST_P(Guests, MayBeGoneBeforeTheHostConnects) {
+  for (int round = 0; round < 50; ++round) {
+    Rig host(0);
+    std::vector<std::byte> address;
+    core::Card card = core::Card::of_this_process();
+    {
+      Rig guest(1);
+      address.assign(guest.transport->address().begin(), guest.transport->address().end());
+      ASSERT_TRUE(guest.connect(host));
+      core::WireHeader header;
+      header.tag = 17;
+      ASSERT_TRUE(guest.endpoint->send(header, {}));
+      guest.transport->shutdown();
+    }
+    std::vector<Kind> heard;
+    const auto open = [&] { host.endpoint = host.transport->open_endpoint({1, &card, address}); };
+    // Before anything of it is polled; after its message; or after its good-bye.
+    if (GetParam() == 0) open();
+    ASSERT_TRUE(host.poll_until([&](const core::Completion& c) {
+      if (c.peer < 0) return false;
+      if (c.kind != Kind::connected) heard.push_back(c.kind);
+      EXPECT_EQ(c.status, ErrorCode::ok) << c.detail;
+      if (c.kind == Kind::message && GetParam() == 1) open();
+      return c.kind == Kind::peer_lost;
+    }));
+    EXPECT_EQ(heard, (std::vector<Kind>{Kind::message, Kind::peer_lost}));
+    EXPECT_EQ(host.errors(), "");
+    if (GetParam() == 0) continue;
+    open();
+    ASSERT_TRUE(host.poll_until([](const core::Completion& c) { return c.kind == Kind::peer_lost; }));
+    core::WorkRequest request;
+    ASSERT_EQ(host.endpoint->post(std::span(&request, 1)), 1U);
+    ASSERT_TRUE(host.poll_until([](const core::Completion& c) {
+      return c.peer == 1 && c.kind == Kind::done && c.status != ErrorCode::ok && !c.detail.empty();
+    }));
+    EXPECT_EQ(host.errors(), "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Opened, Guests, ::testing::Range(0, 3));
+
+TEST(Connection, NobodyThereIsTheErrorOfTheOperationOnly) {
+  Rig other(2);
+  std::vector<std::byte> address;
+  {
+    const Rig guest(1);
+    address.assign(guest.transport->address().begin(), guest.transport->address().end());
+  }
+  other.card = core::Card::of_this_process();
+  other.endpoint = other.transport->open_endpoint({1, &other.card, address});
+  ASSERT_TRUE(other.poll_until([](const core::Completion& c) {
+    return c.kind == Kind::peer_lost && c.status == ErrorCode::peer_failed && !c.detail.empty();
+  }));
+  EXPECT_EQ(other.errors(), "");
 }
 
 // Freed memory is unmapped at the peers, and later operations on it fail in words.

@@ -43,6 +43,7 @@ std::unique_ptr<Exchange> make_exchange(Exchanged what, Pair& pair);
 
 std::unique_ptr<Exchange> make_send_exchange(Pair& pair);
 std::unique_ptr<Exchange> make_put_exchange(Pair& pair);
+std::unique_ptr<Exchange> make_watched_put_exchange(Pair& pair);
 std::unique_ptr<Exchange> make_get_exchange(Pair& pair);
 std::unique_ptr<Exchange> make_active_exchange(Pair& pair);
 std::unique_ptr<Exchange> make_atomic_exchange(Pair& pair);

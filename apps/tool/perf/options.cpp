@@ -20,7 +20,7 @@ std::string test_names() {
 
 std::string test_lines() {
   std::string text = "Tests:\n";
-  for (const PerfTest& test : perf_tests()) text += fmt::format("  {:<12}{}\n", test.name, test.help);
+  for (const PerfTest& test : perf_tests()) text += fmt::format("  {:<14}{}\n", test.name, test.help);
   return text +
          "Latency is measured between ranks 0 and 1, the others wait for the end. Percentiles are those of the means\n"
          "of as many iterations as take 20 us together; the average is the whole loop's time by its iterations.\n"
@@ -56,6 +56,9 @@ void check_sizes(const PerfTest& test, const SizeSweep& sizes) {
   sizes.for_each([&test](std::size_t size) {
     if (test.exchanged == Exchanged::atomic && size != 4 && size != 8)
       throw UsageError(fmt::format("{}: words have 4 or 8 bytes, not {}", test.name, size));
+    if (test.exchanged == Exchanged::watched_put && (size == 0 || size % 8 != 0))
+      throw UsageError(
+          fmt::format("{}: the target watches the last word, so sizes are multiples of 8, not {}", test.name, size));
     if (test.exchanged == Exchanged::get && size == 0)
       throw UsageError(fmt::format("{}: a get of 0 bytes measures nothing; begin with -b 1", test.name));
   });

@@ -16,7 +16,7 @@ class App;
 
 namespace godwit::apps {
 
-enum class Exchanged { send, put, get, active, atomic };
+enum class Exchanged { send, put, watched_put, get, active, atomic };
 enum class Measured { latency, bandwidth, wake };
 
 struct PerfTest {

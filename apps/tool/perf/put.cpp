@@ -1,5 +1,8 @@
-// put_lat, put_bw: puts into the other rank's window.
+// put_lat, put_bw, put_watch_lat: puts into the other rank's window.
 #include "tool/perf/exchange.hpp"
+
+#include <atomic>
+#include <cstring>
 
 namespace godwit::apps {
 
@@ -40,14 +43,43 @@ class PutExchange : public Exchange {
     return wrong;
   }
 
- private:
+ protected:
   Pair& pair_;
   ByteWindow window_;
+
+ private:
   std::vector<Request> requests_;
+};
+
+// Without notification: the last word of what is put counts the turns, and the target watches it.
+class WatchedPutExchange final : public PutExchange {
+ public:
+  using PutExchange::PutExchange;
+
+  void once(std::size_t bytes) override {
+    ++turn_;
+    if (!pair_.is_origin()) watch(bytes);
+    std::memcpy(pair_.out.data() + bytes - sizeof(turn_), &turn_, sizeof(turn_));
+    Request put = window_.put_bytes(pair_.out.data(), bytes, pair_.other(), 0);
+    if (pair_.is_origin()) watch(bytes);
+    put.wait();
+  }
+
+ private:
+  void watch(std::size_t bytes) {
+    const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(pair_.in.data() + bytes - sizeof(turn_)));
+    for (unsigned looks = 1; word.load(std::memory_order_acquire) != turn_; ++looks)
+      if (looks % looks_per_progress == 0) pair_.context.progress();
+  }
+
+  static constexpr unsigned looks_per_progress = 64;  // progress is for puts that the target executes
+
+  std::uint64_t turn_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<Exchange> make_put_exchange(Pair& pair) { return std::make_unique<PutExchange>(pair); }
+std::unique_ptr<Exchange> make_watched_put_exchange(Pair& pair) { return std::make_unique<WatchedPutExchange>(pair); }
 
 }  // namespace godwit::apps

@@ -31,7 +31,8 @@ std::string options_line(const PerfOptions& options) {
 std::vector<std::string> operations_of(Exchanged exchanged) {
   switch (exchanged) {
     case Exchanged::send: return {"send"};
-    case Exchanged::put: return {"put"};
+    case Exchanged::put:
+    case Exchanged::watched_put: return {"put"};
     case Exchanged::get: return {"get"};
     case Exchanged::active: return {"active message"};
     case Exchanged::atomic: return {"fetch_add"};

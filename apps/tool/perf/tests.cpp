@@ -19,6 +19,8 @@ const std::vector<PerfTest>& perf_tests() {
       {"send_lat", Exchanged::send, latency, wide, host, "ping-pong of messages; half round trip"},
       {"send_bw", Exchanged::send, bandwidth, wide, host, "messages one way, -D in flight"},
       {"put_lat", Exchanged::put, latency, wide, shared, "ping-pong of puts with notification; half round trip"},
+      {"put_watch_lat", Exchanged::watched_put, latency, wide, shared,
+       "ping-pong of puts whose target watches its memory; half round trip"},
       {"put_bw", Exchanged::put, bandwidth, wide, shared, "puts one way, -D in flight, flushed at the end"},
       {"get_lat", Exchanged::get, latency, wide, shared, "one get after the other; until the data is there"},
       {"get_bw", Exchanged::get, bandwidth, wide, shared, "gets, -D in flight"},
