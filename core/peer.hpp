@@ -31,7 +31,7 @@ struct Peer {
   std::uint16_t epoch = 0;
   std::uint64_t rma_outstanding = 0;       // puts and atomics not yet visible there
   std::uint64_t emulated_outstanding = 0;  // those of them that the peer's CPU executes
-  std::uint64_t unposted = 0;              // puts and gets that later ones could overtake: not all posted yet
+  std::uint64_t unposted = 0;              // that later ones could overtake: puts not all posted, gets not done
   OperationQueue held;                     // puts with a notification that wait until `unposted` is 0
   ProtocolTable protocols;
   std::deque<WorkRequest> pending;           // not accepted yet: the only place that retries

@@ -41,7 +41,7 @@ class Godwit(Reporting):
         "bandwidth": ("send_bw", "private", "bandwidth_MBps"),
         "rate": ("msg_rate", "private", "messages_per_s"),
         "am_latency": ("am_lat", "private", "latency"),
-        "put_latency": ("put_lat", "shared", "latency"),
+        "put_latency": ("put_watch_lat", "shared", "latency"),  # as UCX's test: the target watches its memory
         "put_bandwidth": ("put_bw", "shared", "bandwidth_MBps"),
     }
 

@@ -34,7 +34,9 @@ void pump_transfer(Worker& worker, Operation& operation) {
     worker.submit(peer, request);
     if (operation.size == 0) break;
   }
-  if (put || operation.kind == Operation::Kind::get) worker.set_posting(operation, operation.posted < operation.size);
+  // A posted get may still read what a later put would overwrite; puts of one endpoint take effect in order.
+  if (put) worker.set_posting(operation, operation.posted < operation.size);
+  if (operation.kind == Operation::Kind::get) worker.set_posting(operation, true);
 }
 
 bool advance_transfer(Operation& operation) noexcept {
