@@ -2,6 +2,7 @@
 
 #include "collectives/arguments.hpp"
 #include "collectives/execution.hpp"
+#include "collectives/flags.hpp"
 #include "collectives/selector.hpp"
 #include "collectives/surroundings.hpp"
 
@@ -35,36 +36,42 @@ SelectionRules rules_of(const core::CoreOptions& options) {
 
 }  // namespace
 
-class CollectiveContext::State : public Execution::Owner {
+class CollectiveContext::State final : public Execution::Owner, public Schedules {
  public:
   State(core::Worker& worker, core::Group& group)
-      : worker_(worker), group_(group), rules_(rules_of(worker.options())), plans_(cached_plans) {}
+      : worker_(worker),
+        group_(group),
+        rules_(rules_of(worker.options())),
+        plans_(cached_plans),
+        flags_(worker, group, *this) {}
 
-  core::Operation* start(const CollectiveCall& call) {
+  core::Operation* start(const CollectiveCall& call, bool wait) {
+    if (const auto served = flags_.repeat(call, wait)) [[likely]]
+      return *served;
     look_around();
     const Problem problem = check_arguments(call, group_.rank, group_.size(), surroundings_->shape);
-    PlanCache::Entry& entry =
-        plans_.get(problem, group_.rank, [this](const Problem& p) -> const Algorithm& { return choose(p); });
-    if (idle_.empty()) {
-      all_.push_back(std::make_unique<Execution>(worker_, group_, *this));
-      idle_.reserve(all_.size());  // recycle() may not throw
-      idle_.push_back(all_.back().get());
-    }
-    Execution& execution = *idle_.back();
-    execution.prepare(entry);
-    idle_.pop_back();
-    return execution.start(call);
+    if (flags_.possible() && selector_->direct(problem) != nullptr) return flags_.start(call, problem, wait);
+    return run(call, problem, {}, *selector_);
   }
+
+  // For the flags: before there is a page, whatever the rules say of schedules.
+  core::Operation* run(const CollectiveCall& call, std::optional<std::uint64_t> sequence) override {
+    const Problem problem = check_arguments(call, group_.rank, group_.size(), surroundings_->shape);
+    const bool none_allowed = selector_->candidates(problem).empty();
+    return run(call, problem, sequence, none_allowed ? *unruled_ : *selector_);
+  }
+
+  void flags_idle() noexcept override { end_if_orphaned(); }
 
   void recycle(Execution& execution) noexcept override {
     idle_.push_back(&execution);
-    if (orphaned_ && idle_.size() == all_.size()) delete this;
+    end_if_orphaned();
   }
 
-  /// The communicator is gone. Deletes this, now or when the last execution has ended.
+  /// The communicator is gone. Deletes this, now or when the last collective has ended.
   void orphan() noexcept {
     orphaned_ = true;
-    if (idle_.size() == all_.size()) delete this;
+    end_if_orphaned();
   }
 
   std::string table() {
@@ -79,13 +86,37 @@ class CollectiveContext::State : public Execution::Owner {
     surroundings_ = collectives::look_around(group_.size(), [this](Rank rank) -> const core::Card& {
       return worker_.directory().card(group_.to_world(rank));
     });
-    selector_.emplace(rules_, in_node(surroundings_->crowding), between_nodes(surroundings_->crowding));
+    const double crowding = surroundings_->crowding;
+    selector_.emplace(rules_, in_node(crowding), between_nodes(crowding));
+    unruled_.emplace(SelectionRules{}, in_node(crowding), between_nodes(crowding));
   }
 
-  const Algorithm& choose(const Problem& problem) const {
-    const Algorithm& algorithm = selector_->choose(problem);
+  core::Operation* run(const CollectiveCall& call, const Problem& problem, std::optional<std::uint64_t> sequence,
+                       const Selector& selector) {
+    PlanCache::Entry& entry =
+        plans_.get(problem, group_.rank, [&](const Problem& p) -> const Algorithm& { return choose(p, selector); });
+    if (idle_.empty()) {
+      all_.push_back(std::make_unique<Execution>(worker_, group_, *this));
+      idle_.reserve(all_.size());  // recycle() may not throw
+      idle_.push_back(all_.back().get());
+    }
+    Execution& execution = *idle_.back();
+    execution.prepare(entry);
+    idle_.pop_back();
+    const std::uint32_t signature = core::signature_of(call);
+    const std::uint64_t number = sequence ? *sequence : worker_.begin_collective(group_, call, signature);
+    flags_.note_scheduled(number);
+    return execution.start(call, number, signature);
+  }
+
+  const Algorithm& choose(const Problem& problem, const Selector& selector) const {
+    const Algorithm& algorithm = selector.choose(problem);
     worker_.services().log.debug("communicator {}: {} by {}", group_.context / 2, to_string(problem), algorithm.name);
     return algorithm;
+  }
+
+  void end_if_orphaned() noexcept {
+    if (orphaned_ && idle_.size() == all_.size() && !flags_.busy()) delete this;
   }
 
   core::Worker& worker_;
@@ -94,9 +125,11 @@ class CollectiveContext::State : public Execution::Owner {
   PlanCache plans_;
   std::optional<Surroundings> surroundings_;
   std::optional<Selector> selector_;
+  std::optional<Selector> unruled_;
   std::vector<std::unique_ptr<Execution>> all_;
   std::vector<Execution*> idle_;
   bool orphaned_ = false;
+  Flags flags_;
 };
 
 CollectiveContext::CollectiveContext(core::Worker& worker, core::Group& group)
@@ -106,8 +139,8 @@ CollectiveContext::~CollectiveContext() { state_.release()->orphan(); }
 
 std::string CollectiveContext::selection_table() const { return state_->table(); }
 
-core::Operation* start_collective(core::Worker&, CollectiveContext& context, const CollectiveCall& call) {
-  return context.state_->start(call);
+core::Operation* start_collective(core::Worker&, CollectiveContext& context, const CollectiveCall& call, bool wait) {
+  return context.state_->start(call, wait);
 }
 
 }  // namespace godwit::collectives

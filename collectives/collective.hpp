@@ -25,14 +25,16 @@ class CollectiveContext {
   std::string selection_table() const;
 
  private:
-  friend core::Operation* start_collective(core::Worker&, CollectiveContext&, const CollectiveCall&);
+  friend core::Operation* start_collective(core::Worker&, CollectiveContext&, const CollectiveCall&, bool);
   class State;
   std::unique_ptr<State> state_;
 };
 
 /// Starts a collective. nullptr: done, successfully; else an operation to wait for and to release. Throws
 /// Error(invalid_argument) for a wrong call, Error(not_supported) when the rules allow no algorithm for it; nothing was
-/// sent then, and the communicator's sequence of collectives has not moved.
-core::Operation* start_collective(core::Worker& worker, CollectiveContext& context, const CollectiveCall& call);
+/// sent then, and the communicator's sequence of collectives has not moved. `wait`: the caller will wait for it at
+/// once.
+core::Operation* start_collective(core::Worker& worker, CollectiveContext& context, const CollectiveCall& call,
+                                  bool wait = false);
 
 }  // namespace godwit::collectives

@@ -30,8 +30,9 @@ class Execution {
 
   /// Makes room for a plan: start() allocates nothing more. Throws std::bad_alloc.
   void prepare(PlanCache::Entry& entry);
-  /// Runs `call` by the plan prepared. nullptr: done, successfully; else the collective's operation.
-  core::Operation* start(const CollectiveCall& call);
+  /// Runs `call`, whose sequence number has been taken, by the plan prepared. nullptr: done, successfully; else the
+  /// collective's operation.
+  core::Operation* start(const CollectiveCall& call, std::uint64_t sequence, std::uint32_t signature);
 
  private:
   /// What a message's operation is called back with.

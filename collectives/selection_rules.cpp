@@ -1,5 +1,6 @@
 #include "collectives/selection_rules.hpp"
 
+#include "collectives/direct.hpp"
 #include "core/text.hpp"
 
 #include <godwit/error.hpp>
@@ -34,6 +35,16 @@ std::string normal(std::string_view word) {
   return text;
 }
 
+/// Those that are schedules and those that are not.
+const std::vector<const Algorithm*>& every_way() {
+  static const std::vector<const Algorithm*> all = [] {
+    std::vector<const Algorithm*> ways(algorithms().begin(), algorithms().end());
+    ways.insert(ways.end(), direct_algorithms().begin(), direct_algorithms().end());
+    return ways;
+  }();
+  return all;
+}
+
 bool names(const std::string& word, const Algorithm& algorithm) {
   return word == normal(algorithm.name) || (!algorithm.family.empty() && word == algorithm.family);
 }
@@ -41,7 +52,7 @@ bool names(const std::string& word, const Algorithm& algorithm) {
 /// Words for algorithms: of one collective, or of all.
 std::vector<std::string> known_words(std::optional<Collective> collective) {
   std::set<std::string> words;
-  for (const Algorithm* algorithm : algorithms()) {
+  for (const Algorithm* algorithm : every_way()) {
     if (collective && algorithm->collective != *collective) continue;
     words.emplace(algorithm->name);
     if (!algorithm->family.empty()) words.emplace(algorithm->family);
@@ -69,7 +80,7 @@ std::optional<Collective> find_collective(std::string_view word) {
 }
 
 bool known_to(Collective collective, const std::set<std::string>& words) {
-  return std::ranges::any_of(algorithms(), [&](const Algorithm* algorithm) {
+  return std::ranges::any_of(every_way(), [&](const Algorithm* algorithm) {
     return algorithm->collective == collective &&
            std::ranges::any_of(words, [&](const std::string& word) { return names(word, *algorithm); });
   });
@@ -117,10 +128,10 @@ void SelectionRules::apply(std::string_view rule, bool with_collective) {
 
 void SelectionRules::apply(Collective collective, const std::set<std::string>& words, bool exclude) {
   bool some_left = false;
-  for (const Algorithm* algorithm : algorithms()) {
+  for (const Algorithm* algorithm : every_way()) {
     if (algorithm->collective != collective) continue;
     const bool named = std::ranges::any_of(words, [&](const std::string& word) { return names(word, *algorithm); });
-    some_left |= named != exclude;
+    some_left |= named != exclude && algorithm->build != nullptr;  // the others do not serve every call
     if (named != exclude)
       forbidden_.erase(algorithm);
     else

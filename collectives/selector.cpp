@@ -1,5 +1,6 @@
 #include "collectives/selector.hpp"
 
+#include "collectives/direct.hpp"
 #include "core/text.hpp"
 
 #include <godwit/error.hpp>
@@ -22,6 +23,11 @@ std::vector<Selector::Candidate> Selector::candidates(const Problem& problem) co
   }
   std::ranges::stable_sort(found, {}, &Candidate::seconds);
   return found;
+}
+
+const Algorithm* Selector::direct(const Problem& problem) const noexcept {
+  const Algorithm* const algorithm = direct_algorithm(problem);
+  return algorithm != nullptr && rules_.allows(*algorithm, problem) ? algorithm : nullptr;
 }
 
 const Algorithm& Selector::choose(const Problem& problem) const {
@@ -47,6 +53,10 @@ Problem example(Collective collective, int size, NodeShape shape, std::uint64_t 
 
 std::string row(const Selector& selector, const Problem& last, bool open_ended) {
   const auto found = selector.candidates(last);
+  if (const Algorithm* direct = selector.direct(last))
+    return fmt::format("  {:>7}  {:<18}  {} read from the memory of each rank{}\n", core::format_size(last.bytes()),
+                       direct->name, core::format_size(contribution(last)),
+                       found.empty() ? "" : fmt::format("; the first calls: {}", found.front().algorithm->name));
   if (found.empty()) return "  no algorithm that the rules allow applies\n";
   const auto& best = found.front();
   std::string text =
@@ -70,7 +80,8 @@ std::string selection_table(const Selector& selector, int size, NodeShape shape)
       continue;
     }
     const auto at = [&](int power) { return example(collective, size, shape, std::uint64_t{1} << power); };
-    const auto choice = [&](int power) {
+    const auto choice = [&](int power) -> const Algorithm* {
+      if (const Algorithm* direct = selector.direct(at(power))) return direct;
       const auto found = selector.candidates(at(power));
       return found.empty() ? nullptr : found.front().algorithm;
     };

@@ -25,6 +25,8 @@ class Selector {
 
   /// Allowed algorithms that apply, the cheapest first; equal ones in the order of the list.
   std::vector<Candidate> candidates(const Problem& problem) const;
+  /// The way that comes before all algorithms, if it is allowed and applies; nullptr if there is none.
+  const Algorithm* direct(const Problem& problem) const noexcept;
   /// Throws Error(not_supported) when no allowed algorithm applies, naming those that would.
   const Algorithm& choose(const Problem& problem) const;
 

@@ -106,6 +106,17 @@ class Registry {
     return take(add_segment(arena_bytes, true), rounded);
   }
 
+  std::byte* allocate_alone(std::size_t bytes) {
+    std::lock_guard lock(mutex_);
+    OwnSegment& segment = add_segment(bytes, false);
+    return static_cast<std::byte*>(take(segment, segment.memory.size()));
+  }
+
+  void close_file(const std::byte* memory) noexcept {
+    std::lock_guard lock(mutex_);
+    if (const auto segment = segment_of(memory); segment != segments_.end()) segment->second->memory.close_file();
+  }
+
   void deallocate(void* pointer) {
     std::unique_ptr<OwnSegment> released;
     std::vector<std::shared_ptr<std::function<void(std::uint64_t)>>> listeners;
@@ -193,6 +204,10 @@ class Registry {
 };
 
 }  // namespace
+
+std::byte* allocate_alone(std::size_t bytes) { return Registry::instance().allocate_alone(bytes); }
+
+void close_file(std::byte* memory) noexcept { Registry::instance().close_file(memory); }
 
 std::optional<Segment> find(std::span<const std::byte> memory) noexcept { return Registry::instance().find(memory); }
 

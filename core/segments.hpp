@@ -21,6 +21,11 @@ struct Segment {
   std::size_t size = 0;
 };
 
+/// Zeroed memory in a segment of its own: peers that have mapped it keep what is in it when it is given back, by
+/// godwit::deallocate(). Throws Error(no_memory).
+std::byte* allocate_alone(std::size_t bytes);
+/// Everybody who needs such memory has mapped it: its descriptor is no longer needed.
+void close_file(std::byte* memory) noexcept;
 /// The segment that contains all of `memory`, if any.
 std::optional<Segment> find(std::span<const std::byte> memory) noexcept;
 /// A new descriptor of the segment's file; empty if there is no such segment (any more) or no descriptor left.

@@ -108,6 +108,18 @@ struct Reach {
   std::string reason;  // "same host, boot id 1f3c..." or "other host (boot ids differ)"
 };
 
+/// A peer's memory in our address space.
+struct Mapping {
+  enum class State : std::uint8_t {
+    mapped,
+    later,  // asked for: look again after a poll
+    never,  // not reachable by loads and stores
+  };
+  State state = State::never;
+  /// Stays readable and writable as long as it is held, whatever becomes of the peer.
+  std::shared_ptr<std::byte> memory{};
+};
+
 class Endpoint {
  public:
   virtual ~Endpoint() = default;
@@ -144,6 +156,8 @@ class Endpoint {
   virtual bool has_atomics(std::uint64_t /*handle*/) const noexcept {
     return capabilities().atomics != AtomicsDomain::none;
   }
+  /// The `bytes` at a peer's address under a handle from import_key().
+  virtual Mapping map(RemoteAddress /*remote*/, std::size_t /*bytes*/) noexcept { return {}; }
   /// One line for `GODWIT_DEBUG=info`: what is used towards this peer, and why.
   virtual std::string describe() const = 0;
 };

@@ -8,8 +8,9 @@ WaitLadder::Policy WaitLadder::policy(std::string_view mode, bool oversubscribed
   if (mode == "yield") return {.spins = 100, .yields = forever, .sleeps = false};
   if (mode == "sleep") return {.spins = 0, .yields = 0, .sleeps = true};
   // A pass costs some 50 ns, a yield with nobody waiting some 300 ns: about 5 ms before the first sleep, whose
-  // wake-up costs some 50 us. Oversubscribed, whoever we wait for needs this CPU.
-  if (oversubscribed) return {.spins = 50, .yields = 20, .sleeps = true};
+  // wake-up costs some 50 us. Oversubscribed, whoever we wait for needs this CPU: a yield lets all others on it run,
+  // which costs a microsecond for each.
+  if (oversubscribed) return {.spins = 2, .yields = 1000, .sleeps = true};
   return {.spins = 20000, .yields = 10000, .sleeps = true};
 }
 

@@ -43,4 +43,13 @@ inline void relax() noexcept {
 #endif
 }
 
+/// The line will be written soon, and other cores have read it: gets it back meanwhile.
+inline void expect_write(const void* address) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
 }  // namespace godwit::core

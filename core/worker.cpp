@@ -223,6 +223,11 @@ void Worker::send_credit(Peer& peer) {
   send_control(peer, grant, {});
 }
 
+void Worker::nudge(Rank rank_in_job) {
+  Peer& to = peer(rank_in_job);
+  send_control(to, header(to, MessageKind::credit), {});  // of nothing
+}
+
 // --- progress --------------------------------------------------------------------------------------------------
 
 std::size_t Worker::progress() {
@@ -237,8 +242,19 @@ std::size_t Worker::progress() {
   if (!blocked_.empty() || !streams_.empty() || !deferred_.empty() || !mismatches_.empty() ||
       !waiting_active_.empty() || notified_.load(std::memory_order_relaxed)) [[unlikely]]
     slow_progress();
+  if (!pollers_.empty()) events += run_pollers();
   last_progress_ms_.store(services_.clock.now_ms(), std::memory_order_relaxed);
   if (events > 0) wake_waiters();
+  return events;
+}
+
+std::size_t Worker::run_pollers() {
+  std::size_t events = 0;
+  for (std::size_t i = 0; i < pollers_.size();) {
+    Poller* const poller = pollers_[i];
+    if (poller->poll()) ++events;
+    if (i < pollers_.size() && pollers_[i] == poller) ++i;  // else it has removed itself
+  }
   return events;
 }
 

@@ -31,6 +31,7 @@
 #include "core/matcher.hpp"
 #include "core/operation.hpp"
 #include "core/peer.hpp"
+#include "core/poller.hpp"
 #include "core/regions.hpp"
 #include "core/services.hpp"
 #include "core/transport.hpp"
@@ -137,6 +138,12 @@ class Worker {
   void wait(Operation& operation);
   /// The same under lock(), which it gives up between passes.
   void wait(Operation& operation, Lock& held);
+  /// Polled in each pass until it is removed.
+  void add_poller(Poller& poller) { pollers_.push_back(&poller); }
+  void remove_poller(Poller& poller) noexcept { std::erase(pollers_, &poller); }
+  /// Gives the CPU up once. False, at once, in ThreadMode::multiple: that would be done under the lock.
+  bool try_yield() noexcept;
+  const WaitLadder::Policy& wait_policy() const noexcept { return wait_policy_; }
   /// Waits until everything issued to `target` (in the job) is visible there.
   Status flush(Rank target);
   /// Waits only where the next operation could overtake an earlier one: see fence() in window.hpp.
@@ -172,6 +179,8 @@ class Worker {
   void check_members(const Group& group);
 
   // --- memory -------------------------------------------------------------------------------------------------
+  /// The region in our address space, if its owner is on this host; `later` while connecting.
+  Mapping map(RemoteRegion& target);
   RegionTable& regions() noexcept { return regions_; }
   std::span<const std::unique_ptr<Transport>> transports() const noexcept { return transports_; }
 
@@ -201,6 +210,8 @@ class Worker {
   bool try_submit(Peer& peer, WorkRequest& request);
   /// A message of a protocol; the payload is copied if it has to be queued.
   void send_control(Peer& peer, const WireHeader& header, std::span<const std::byte> payload);
+  /// A message that says nothing: if the rank sleeps, it wakes up and looks around.
+  void nudge(Rank rank_in_job);
   void add_stream(Operation& operation);
   /// Fails an operation of a group some passes later: if its peer has given the group up, the words that say so are
   /// on their way, and explain it better.
@@ -276,6 +287,7 @@ class Worker {
   void on_connected(Peer& peer);
   void drain(Peer& peer);
   void slow_progress();
+  std::size_t run_pollers();
   // worker_post.cpp
   Operation* post_send_slowly(const SendArguments& arguments, Peer& peer);
   Operation* launch(Operation& operation, Continuation then);
@@ -335,6 +347,7 @@ class Worker {
   bool pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, const Words& what, Lock& held);
   void warn_if_stalled(std::int64_t since_ms, std::int64_t& warned_ms, const Words& what);
   void sleep(Lock& held);
+  bool arm_pollers() noexcept;
   void wake() noexcept;
 
   Services& services_;
@@ -360,6 +373,7 @@ class Worker {
   std::deque<Unexpected*> waiting_active_;                                    // announced, wait for memory
   std::size_t incoming_active_ = 0;  // bytes allocated for active messages on their way in
   std::vector<std::map<std::uint16_t, ActiveMessageHandler>::node_type> retired_handlers_;  // removed while one runs
+  std::vector<Poller*> pollers_;
   std::vector<Mismatch> mismatches_;  // wait for the other side's words
   int died_ = 0;                      // peers that are lost without a good-bye
   std::uint32_t next_context_ = 2;

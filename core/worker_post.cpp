@@ -277,6 +277,19 @@ Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std
   return operation;
 }
 
+Mapping Worker::map(RemoteRegion& target) {
+  Peer& owner = peer(target.owner);
+  if (owner.state == Peer::State::connecting) return {Mapping::State::later, {}};
+  if (owner.state == Peer::State::lost) return {};
+  if (!target.imported) {
+    for (const auto& [name, key] : target.keys)
+      if (name == owner.transport->name()) target.handle = owner.endpoint->import_key(key);
+    target.imported = true;
+  }
+  if (!target.handle) return {};
+  return owner.endpoint->map({target.base, *target.handle}, target.size);
+}
+
 Operation* Worker::post_put_slowly(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
                                    std::optional<std::uint32_t> imm, Group* group) {
   Operation& operation = new_one_sided(Operation::Kind::put, target, offset, data.size(), group);

@@ -46,6 +46,7 @@ std::string Worker::describe_collective(const Operation& operation) {
                         name_of(receives ? step.source : step.peer->rank));
     separator = ", ";
   }
+  for (const Poller* poller : pollers_) text += poller->words(operation);
   return text;
 }
 

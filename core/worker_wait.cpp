@@ -4,6 +4,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/raised.hpp"
 #include "core/worker.hpp"
 
@@ -120,10 +122,20 @@ void Worker::warn_if_stalled(std::int64_t since_ms, std::int64_t& warned_ms, con
   services_.log.warn("has waited {:.1f} s: {}", 1e-3 * static_cast<double>(now - since_ms), what());
 }
 
+bool Worker::try_yield() noexcept {
+  if (mode_ == ThreadMode::multiple) return false;
+  ::sched_yield();
+  return true;
+}
+
+bool Worker::arm_pollers() noexcept {
+  return std::all_of(pollers_.begin(), pollers_.end(), [](Poller* poller) { return poller->arm(); });
+}
+
 void Worker::sleep(Lock& held) {
   std::size_t armed = 0;
   while (armed < transports_.size() && transports_[armed]->arm()) ++armed;
-  if (armed == transports_.size() && !notified_.load(std::memory_order_acquire)) {
+  if (armed == transports_.size() && !notified_.load(std::memory_order_acquire) && arm_pollers()) {
     sleeping_ = true;
     if (held.owns_lock()) held.unlock();
     epoll_event event{};
@@ -213,6 +225,8 @@ void Worker::shutdown(std::chrono::milliseconds deadline) noexcept {
     operation.in_flight = 0;
     finish(operation, operation.failing ? operation.status : ErrorCode::cancelled, words);
   }
+  const std::vector<Poller*> pollers = std::exchange(pollers_, {});
+  for (Poller* poller : pollers) poller->stop();
 }
 
 }  // namespace godwit::core

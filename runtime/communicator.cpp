@@ -295,7 +295,13 @@ Request Communicator::icollective(const CollectiveCall& call) {
   return runtime::request_for(self.worker, collectives::start_collective(self.worker, *self.collectives, call));
 }
 
-void Communicator::collective(const CollectiveCall& call) { icollective(call).wait(); }
+void Communicator::collective(const CollectiveCall& call) {
+  CommunicatorState& self = state_of(state_);
+  auto held = self.worker.lock();
+  runtime::check_usable(self.group);
+  if (core::Operation* operation = collectives::start_collective(self.worker, *self.collectives, call, true))
+    runtime::wait_for(self.worker, *operation, held);
+}
 
 // --- health ----------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,7 @@
 #include "shm/bell.hpp"
 
 #include <fmt/format.h>
-#include <linux/membarrier.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <godwit/error.hpp>
 
@@ -12,8 +10,6 @@
 
 namespace godwit::shm {
 namespace {
-
-long membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0); }
 
 void write_event(int fd) noexcept {
   const std::uint64_t one = 1;
@@ -29,25 +25,10 @@ void wake_sleep(std::uint32_t& asleep, std::uint32_t sleep, int event) noexcept 
 
 }  // namespace
 
-void full_fence() noexcept {
-#if defined(__SANITIZE_THREAD__)  // it knows no fences; this is one on the machines that it runs on
-  std::atomic<int> fence{0};
-  fence.exchange(1, std::memory_order_seq_cst);
-#else
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-}
-
-bool membarrier_works() noexcept {
-  static const bool works =
-      membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 && membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
-  return works;
-}
-
 Bell::Bell(bool use_membarrier)
     : page_(core::SharedMemory::create(sizeof(BellPage), "godwit-bell")),
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      membarrier_(use_membarrier && membarrier_works()) {
+      membarrier_(use_membarrier && core::membarrier_works()) {
   if (!event_)
     throw Error(ErrorCode::no_memory,
                 fmt::format("no eventfd for the shared-memory transport: {}; limit: ulimit -n", std::strerror(errno)));
@@ -57,8 +38,10 @@ void Bell::begin_sleep() noexcept {
   if (++sleeps_ == 0) ++sleeps_;
   auto* page = reinterpret_cast<BellPage*>(page_.data());
   std::atomic_ref(page->asleep).store(sleeps_, std::memory_order_seq_cst);
-  full_fence();  // against our own threads, and peers that fence
-  if (membarrier_) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+  if (membarrier_)
+    core::fence_everywhere();
+  else
+    core::full_fence();  // against our own threads, and peers that fence
 }
 
 void Bell::end_sleep() noexcept {
@@ -70,7 +53,7 @@ void Bell::end_sleep() noexcept {
 }
 
 void Bell::wake() noexcept {
-  full_fence();
+  core::full_fence();
   auto* page = reinterpret_cast<BellPage*>(page_.data());
   const std::uint32_t sleep = std::atomic_ref(page->asleep).load(std::memory_order_relaxed);
   if (sleep != 0) wake_sleep(page->asleep, sleep, event_.get());

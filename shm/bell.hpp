@@ -9,17 +9,13 @@
 // Threads: Bell: begin_sleep() and end_sleep() by the worker, wake() by any; PeerBell: one thread.
 #pragma once
 
+#include "core/fence.hpp"
 #include "core/shared_memory.hpp"
 #include "shm/layout.hpp"
 
 #include <atomic>
 
 namespace godwit::shm {
-
-/// Orders an earlier store before a later load.
-void full_fence() noexcept;
-/// Registers this process once; false where the kernel or a seccomp filter refuses it.
-bool membarrier_works() noexcept;
 
 class Bell {
  public:
@@ -55,7 +51,7 @@ class PeerBell {
   /// After publishing.
   void ring() noexcept {
     if (fence_) [[unlikely]]
-      full_fence();
+      core::full_fence();
     else
       std::atomic_signal_fence(std::memory_order_seq_cst);
     const std::uint32_t sleep = std::atomic_ref(*asleep_).load(std::memory_order_relaxed);

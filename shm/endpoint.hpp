@@ -26,6 +26,9 @@ class ShmEndpoint final : public core::Endpoint {
               std::uint64_t& before) noexcept override;
   const core::Capabilities& capabilities() const noexcept override { return link_->capabilities; }
   std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override;
+  core::Mapping map(core::RemoteAddress remote, std::size_t bytes) noexcept override {
+    return link_->remote.map(remote, bytes);
+  }
   bool has_atomics(std::uint64_t handle) const noexcept override;
   std::string describe() const override;
 

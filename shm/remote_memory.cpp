@@ -49,14 +49,25 @@ void RemoteMemory::mapped(std::uint64_t id, core::SharedMemory memory, std::stri
   const bool complete = memory && memory.size() >= segment->size;
   segment->state = complete ? State::mapped : State::refused;
   segment->error = complete || !error.empty() ? std::move(error) : "it is smaller than the peer's key says";
-  if (complete) segment->memory = std::move(memory);
+  if (complete) segment->memory = std::make_shared<core::SharedMemory>(std::move(memory));
 }
 
 void RemoteMemory::gone(std::uint64_t id) noexcept {
   Segment* segment = find(id);
   if (segment == nullptr) return;
   segment->state = State::gone;
-  core::SharedMemory unmapped = std::move(segment->memory);
+  segment->memory.reset();
+}
+
+core::Mapping RemoteMemory::map(core::RemoteAddress remote, std::size_t bytes) const {
+  const std::size_t index = remote.handle / 2;
+  if (remote.handle == private_handle || index >= segments_.size()) return {};
+  const Segment& segment = segments_[index];
+  const std::uint64_t offset = remote.address - segment.base;
+  if (offset > segment.size || bytes > segment.size - offset) return {};
+  if (segment.state == State::requested) return {core::Mapping::State::later, {}};
+  if (segment.state != State::mapped) return {};
+  return {core::Mapping::State::mapped, {segment.memory, segment.memory->data() + offset}};
 }
 
 RemoteMemory::Outcome RemoteMemory::execute(const WorkRequest& request, Status& failure) {
@@ -72,7 +83,7 @@ RemoteMemory::Outcome RemoteMemory::execute(const WorkRequest& request, Status& 
                             "{:#x})",
                             bytes, request.remote.address, segment.size, segment.base));
   if (segment.state == State::mapped) [[likely]]
-    return execute_mapped(request, segment.memory.data() + offset, failure);
+    return execute_mapped(request, segment.memory->data() + offset, failure);
   if (segment.state == State::gone)
     return fail(failure, ErrorCode::invalid_argument,
                 fmt::format("the peer has given the memory at {:#x} back", request.remote.address));

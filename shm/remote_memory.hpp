@@ -8,6 +8,7 @@
 #include "shm/key.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,10 @@ class RemoteMemory {
     const Segment& segment = segments_[index];
     const std::uint64_t offset = remote.address - segment.base;
     if (segment.state != State::mapped || offset > segment.size || bytes > segment.size - offset) return nullptr;
-    return segment.memory.data() + offset;
+    return segment.memory->data() + offset;
   }
+  core::Mapping map(core::RemoteAddress remote, std::size_t bytes) const;
+
   /// put, get, fetch_add, compare_swap. `failure` is set when it fails.
   Outcome execute(const core::WorkRequest& request, Status& failure);
 
@@ -46,7 +49,7 @@ class RemoteMemory {
     std::uint64_t base = 0;  // at the owner
     std::uint64_t size = 0;
     State state = State::requested;
-    core::SharedMemory memory;
+    std::shared_ptr<core::SharedMemory> memory;  // shared with those who have asked for a mapping
     std::string error;
   };
 

@@ -145,60 +145,78 @@ class Communicator {
   void barrier() { collective({.collective = Collective::barrier}); }
   template <RecvBuffer B>
   void broadcast(B&& data, Rank root) {
-    ibroadcast(data, root).wait();
+    collective(broadcast_call(data, root));
   }
   template <RecvBuffer B>
   void allreduce(B&& data, ReduceOp op) {
-    iallreduce(data, op).wait();
+    collective(allreduce_call(data, data, op));
   }
   template <SendBuffer S, RecvBuffer R>
   void allreduce(const S& in, R&& out, ReduceOp op) {
-    iallreduce(in, out, op).wait();
+    collective(allreduce_call(in, out, op));
   }
   template <SendBuffer S, RecvBuffer R>
   void reduce(const S& in, R&& out, ReduceOp op, Rank root) {
-    ireduce(in, out, op, root).wait();
+    collective(reduce_call(in, out, op, root));
   }
   template <SendBuffer S, RecvBuffer R>
   void allgather(const S& in, R&& out) {
-    iallgather(in, out).wait();
+    collective(allgather_call(in, out));
   }
   template <SendBuffer S, RecvBuffer R>
   void reduce_scatter(const S& in, R&& out, ReduceOp op) {
-    ireduce_scatter(in, out, op).wait();
+    collective(reduce_scatter_call(in, out, op));
   }
   template <SendBuffer S, RecvBuffer R>
   void gather(const S& in, R&& out, Rank root) {
-    igather(in, out, root).wait();
+    collective(gather_call(in, out, root));
   }
   template <SendBuffer S, RecvBuffer R>
   void scatter(const S& in, R&& out, Rank root) {
-    iscatter(in, out, root).wait();
+    collective(scatter_call(in, out, root));
   }
   template <SendBuffer S, RecvBuffer R>
   void alltoall(const S& in, R&& out) {
-    ialltoall(in, out).wait();
+    collective(alltoall_call(in, out));
   }
 
   Request ibarrier() { return icollective({.collective = Collective::barrier}); }
   template <RecvBuffer B>
-  Request ibroadcast(B&& data, Rank root);
+  Request ibroadcast(B&& data, Rank root) {
+    return icollective(broadcast_call(data, root));
+  }
   template <RecvBuffer B>
-  Request iallreduce(B&& data, ReduceOp op);
+  Request iallreduce(B&& data, ReduceOp op) {
+    return icollective(allreduce_call(data, data, op));
+  }
   template <SendBuffer S, RecvBuffer R>
-  Request iallreduce(const S& in, R&& out, ReduceOp op);
+  Request iallreduce(const S& in, R&& out, ReduceOp op) {
+    return icollective(allreduce_call(in, out, op));
+  }
   template <SendBuffer S, RecvBuffer R>
-  Request ireduce(const S& in, R&& out, ReduceOp op, Rank root);
+  Request ireduce(const S& in, R&& out, ReduceOp op, Rank root) {
+    return icollective(reduce_call(in, out, op, root));
+  }
   template <SendBuffer S, RecvBuffer R>
-  Request iallgather(const S& in, R&& out);
+  Request iallgather(const S& in, R&& out) {
+    return icollective(allgather_call(in, out));
+  }
   template <SendBuffer S, RecvBuffer R>
-  Request ireduce_scatter(const S& in, R&& out, ReduceOp op);
+  Request ireduce_scatter(const S& in, R&& out, ReduceOp op) {
+    return icollective(reduce_scatter_call(in, out, op));
+  }
   template <SendBuffer S, RecvBuffer R>
-  Request igather(const S& in, R&& out, Rank root);
+  Request igather(const S& in, R&& out, Rank root) {
+    return icollective(gather_call(in, out, root));
+  }
   template <SendBuffer S, RecvBuffer R>
-  Request iscatter(const S& in, R&& out, Rank root);
+  Request iscatter(const S& in, R&& out, Rank root) {
+    return icollective(scatter_call(in, out, root));
+  }
   template <SendBuffer S, RecvBuffer R>
-  Request ialltoall(const S& in, R&& out);
+  Request ialltoall(const S& in, R&& out) {
+    return icollective(alltoall_call(in, out));
+  }
 
   void collective(const CollectiveCall& call);
   Request icollective(const CollectiveCall& call);
@@ -221,6 +239,24 @@ class Communicator {
   detail::CommunicatorState* state() const noexcept { return state_.get(); }
 
  private:
+  // Check lengths.
+  template <RecvBuffer B>
+  CollectiveCall broadcast_call(B&& data, Rank root) const;
+  template <SendBuffer S, RecvBuffer R>
+  CollectiveCall allreduce_call(const S& in, R&& out, ReduceOp op) const;
+  template <SendBuffer S, RecvBuffer R>
+  CollectiveCall reduce_call(const S& in, R&& out, ReduceOp op, Rank root) const;
+  template <SendBuffer S, RecvBuffer R>
+  CollectiveCall allgather_call(const S& in, R&& out) const;
+  template <SendBuffer S, RecvBuffer R>
+  CollectiveCall reduce_scatter_call(const S& in, R&& out, ReduceOp op) const;
+  template <SendBuffer S, RecvBuffer R>
+  CollectiveCall gather_call(const S& in, R&& out, Rank root) const;
+  template <SendBuffer S, RecvBuffer R>
+  CollectiveCall scatter_call(const S& in, R&& out, Rank root) const;
+  template <SendBuffer S, RecvBuffer R>
+  CollectiveCall alltoall_call(const S& in, R&& out) const;
+
   std::shared_ptr<detail::CommunicatorState> state_;
 };
 

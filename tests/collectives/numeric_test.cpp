@@ -7,7 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace godwit {
@@ -111,6 +114,86 @@ TEST_P(Numeric, NonBlockingOnSeveralCommunicators) {
     }
     for (Request& request : requests) request.wait();
     for (const auto& d : data) EXPECT_EQ(d->check(), "");
+  });
+}
+
+// Bits, not values: by flags and by schedules. Integers do not depend on the association.
+TEST_P(Numeric, FlagsAndSchedulesGiveTheSameBits) {
+  using Results = std::vector<std::vector<std::uint64_t>>;  // by rank
+  const auto results = [&](const char* rules) {
+    Results all(static_cast<std::size_t>(GetParam()));
+    run(
+        [&](Communicator& world) {
+          std::mt19937_64 random(static_cast<std::uint64_t>(world.rank()));
+          std::vector<std::uint64_t>& mine = all[static_cast<std::size_t>(world.rank())];
+          for (int type = 0; type <= static_cast<int>(DataType::uint64); ++type)
+            for (int op = 0; op <= static_cast<int>(ReduceOp::avg); ++op)
+              for (std::size_t count = 1; count <= 64 / size_of(static_cast<DataType>(type)); ++count) {
+                std::uint64_t in[8], out[8] = {};
+                for (auto& word : in) word = random();
+                world.collective({.collective = Collective::allreduce,
+                                  .send = in,
+                                  .recv = out,
+                                  .count = count,
+                                  .type = static_cast<DataType>(type),
+                                  .op = static_cast<ReduceOp>(op)});
+                mine.insert(mine.end(), std::begin(out), std::end(out));
+              }
+        },
+        {{"ALGO", rules}});
+    return all;
+  };
+  const Results by_flags = results(""), by_schedules = results("^flags");
+  EXPECT_TRUE(by_flags == by_schedules);
+  for (const auto& of_rank : by_flags) EXPECT_TRUE(of_rank == by_flags.front());
+}
+
+// Sleepers must be woken: each lost wake-up costs 100 ms here.
+TEST_P(Numeric, FlagsWakeThoseWhoSleep) {
+  constexpr int calls = 60;
+  const auto start = std::chrono::steady_clock::now();
+  run(
+      [](Communicator& world) {
+        for (int i = 0; i < calls; ++i) {
+          if (i % world.size() == world.rank()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          world.barrier();
+        }
+      },
+      {{"WAIT", "sleep"}});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(calls * 90));
+}
+
+TEST_P(Numeric, FlagsOfSeveralThreadsAndCommunicators) {
+  runtime::run_local_ranks(
+      GetParam(),
+      [](Context& context) {
+        Communicator world = context.world();
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 3; ++t)
+          threads.emplace_back([mine = t == 0 ? world.dup() : world.split(world.rank() % t)]() mutable {
+            for (int i = 0; i < 500; ++i) {
+              std::int64_t sum_of_ranks = mine.rank();
+              mine.allreduce(sum_of_ranks, sum);
+              ASSERT_EQ(sum_of_ranks, mine.size() * (mine.size() - 1) / 2);
+              if (i % 50 == 0) mine.barrier();
+            }
+          });
+        for (std::thread& thread : threads) thread.join();
+      },
+      ContextOptions{.threads = ThreadMode::multiple, .set = {}});
+}
+
+// Communicators that go soon after they were made, at every stage of the setup.
+TEST_P(Numeric, ShortLivedCommunicatorsWithFlags) {
+  run([](Communicator& world) {
+    for (int i = 0; i < 60; ++i) {
+      Communicator child = i % 2 == 0 ? world.dup() : world.split(world.rank() % 2);
+      for (int call = 0; call < i % 7; ++call) {
+        int largest = child.rank();
+        child.allreduce(largest, max);
+        ASSERT_EQ(largest, child.size() - 1);
+      }
+    }
   });
 }
 

@@ -1,4 +1,5 @@
 // put, get, notifications, atomics, flush.
+#include "core/segments.hpp"
 #include "node.hpp"
 
 #include <godwit/memory.hpp>
@@ -60,6 +61,40 @@ void put_and_get(Node& a, Node& b, std::span<std::byte> memory, MemoryKind kind)
     ASSERT_EQ(execute(a, b.rank, local.request(Op::get, target.at(offset), size), {&b}).status, ErrorCode::ok);
     ASSERT_TRUE(std::ranges::equal(std::span(buffer).first(size), data)) << size;
   }
+}
+
+TEST_P(Rma, MappedMemoryIsThePeersAndStaysWhenThePeerGivesItBack) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  std::byte* const memory = core::segments::allocate_alone(8192);
+  memory[100] = std::byte{7};
+  core::Mapping mapping;
+  {
+    const Target target(a, b, {memory, 8192}, MemoryKind::shared);
+    const auto over = [&] {
+      mapping = a.endpoint(1).map(target.at(0), 8192);
+      return mapping.state != core::Mapping::State::later;
+    };
+    const auto poll = [&] {
+      a.poll();
+      b.poll();
+    };
+    if (target.handle) {
+      ASSERT_TRUE(until(poll, over));
+    }
+    EXPECT_EQ(a.endpoint(1).map(target.at(4096), 8192).state, core::Mapping::State::never) << "beyond the memory";
+    b.transport->deregister_memory(target.registration);
+  }
+  if (mapping.state != core::Mapping::State::mapped) {
+    godwit::deallocate(memory);
+    GTEST_SKIP() << "no mappings";
+  }
+  EXPECT_EQ(mapping.memory.get()[100], std::byte{7});
+  mapping.memory.get()[101] = std::byte{8};
+  EXPECT_EQ(memory[101], std::byte{8});
+  godwit::deallocate(memory);
+  for (int i = 0; i < 1000; ++i) a.poll(), b.poll();
+  EXPECT_EQ(mapping.memory.get()[101], std::byte{8});
 }
 
 TEST_P(Rma, PutAndGetOnSharedMemory) {

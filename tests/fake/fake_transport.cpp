@@ -57,6 +57,9 @@ class FakeEndpoint final : public core::Endpoint {
   std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override {
     return fabric_->import_key(to_, key);
   }
+  core::Mapping map(core::RemoteAddress remote, std::size_t bytes) noexcept override {
+    return fabric_->map(remote, bytes);
+  }
   std::string describe() const override {
     return fmt::format("fake: queues in memory from rank {} to rank {}", from_, to_);
   }

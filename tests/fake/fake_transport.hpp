@@ -34,6 +34,7 @@ struct Settings {
   bool manual = false;           // nothing is delivered before step() or deliver_all()
   bool manual_connect = false;   // endpoints wait for connect()
   bool at_once = false;          // endpoints execute put, get and atomic while nothing is on the link
+  bool maps = false;             // endpoints map the memory of their peers
   bool record = true;            // false: records() stays empty
 };
 
@@ -161,6 +162,7 @@ class Fabric : public std::enable_shared_from_this<Fabric> {
   core::Registration register_memory(Rank owner, std::span<std::byte> memory, MemoryKind kind);
   void deregister(const core::Registration& registration) noexcept;
   std::optional<std::uint64_t> import_key(Rank owner, const core::PackedKey& key) const noexcept;
+  core::Mapping map(core::RemoteAddress remote, std::size_t bytes) const noexcept;
   std::string move_memory(const core::WorkRequest& request, std::span<const std::byte> data);
 
   mutable std::recursive_mutex mutex_;

@@ -6,6 +6,7 @@
 #include "core/atomic_word.hpp"
 #include "core/messages.hpp"
 #include "core/segments.hpp"
+#include "core/shared_memory.hpp"
 #include "fake/fake_transport.hpp"
 
 namespace godwit::fake {
@@ -52,6 +53,21 @@ std::optional<std::uint64_t> Fabric::import_key(Rank owner, const core::PackedKe
   if (!settings_.capabilities.rma || (!settings_.capabilities.private_rma && !region->second.shared))
     return std::nullopt;
   return key.region;
+}
+
+// A mapping of its own, as another process would have: it outlives the owner's.
+core::Mapping Fabric::map(core::RemoteAddress remote, std::size_t bytes) const noexcept {
+  const Guard guard(mutex_);
+  const auto region = regions_.find(remote.handle);
+  auto* const begin = reinterpret_cast<std::byte*>(remote.address);
+  if (!settings_.maps || region == regions_.end() || begin < region->second.base ||
+      begin + bytes > region->second.base + region->second.size)
+    return {};
+  const auto segment = core::segments::find({begin, bytes});
+  if (!segment) return {};
+  const auto memory = std::make_shared<core::SharedMemory>(
+      core::SharedMemory::attach(core::segments::open(segment->id), segment->size, "fake"));
+  return {core::Mapping::State::mapped, {memory, memory->data() + (begin - segment->base)}};
 }
 
 // Carries a put (of `data`), get or atomic out. Returns words when it cannot.

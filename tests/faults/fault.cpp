@@ -85,6 +85,18 @@ void kill_in_allreduce(Context& context) {
   go_on(world);
 }
 
+// Barriers between ranks that share a page.
+void kill_in_barrier(Context& context) {
+  Communicator world = context.world();
+  expect_error(ErrorCode::peer_failed, {name_of(world.size() - 1)}, [&] {
+    for (int i = 0; i < 1'000'000; ++i) {
+      if (is_victim(world) && i == 1000) die();
+      world.barrier();
+    }
+  });
+  go_on(world);
+}
+
 void kill_in_transfer(Context& context) {
   Communicator world = context.world();
   const Rank victim = world.size() - 1;
@@ -289,6 +301,7 @@ void unreachable(Context& context) {
 
 const std::map<std::string, void (*)(Context&)> modes = {
     {"kill_in_allreduce", kill_in_allreduce},
+    {"kill_in_barrier", kill_in_barrier},
     {"kill_in_transfer", kill_in_transfer},
     {"kill_before_any_message", kill_before_any_message},
     {"kill_while_any_source_waits", kill_while_any_source_waits},

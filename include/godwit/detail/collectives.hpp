@@ -46,116 +46,111 @@ void check_divides(Collective collective, std::size_t elements, std::size_t rank
 }  // namespace detail
 
 template <RecvBuffer B>
-Request Communicator::ibroadcast(B&& data, Rank root) {
+CollectiveCall Communicator::broadcast_call(B&& data, Rank root) const {
   using T = detail::element_t<B>;
   auto bytes = detail::writable_bytes_of(data);
-  return icollective({.collective = Collective::broadcast,
-                      .send = bytes.data(),
-                      .recv = bytes.data(),
-                      .count = detail::length_of(data) * detail::moved<T>::units,
-                      .type = detail::moved<T>::type,
-                      .root = root});
-}
-
-template <RecvBuffer B>
-Request Communicator::iallreduce(B&& data, ReduceOp op) {
-  return iallreduce(data, data, op);
+  return {.collective = Collective::broadcast,
+          .send = bytes.data(),
+          .recv = bytes.data(),
+          .count = detail::length_of(data) * detail::moved<T>::units,
+          .type = detail::moved<T>::type,
+          .root = root};
 }
 
 template <SendBuffer S, RecvBuffer R>
-Request Communicator::iallreduce(const S& in, R&& out, ReduceOp op) {
+CollectiveCall Communicator::allreduce_call(const S& in, R&& out, ReduceOp op) const {
   using T = detail::element_t<S>;
   static_assert(std::is_same_v<T, detail::element_t<R>>, "allreduce: element types of in and out differ");
   detail::check_length(Collective::allreduce, "receive", detail::length_of(out), 1, detail::length_of(in));
-  return icollective({.collective = Collective::allreduce,
-                      .send = detail::bytes_of(in).data(),
-                      .recv = detail::writable_bytes_of(out).data(),
-                      .count = detail::length_of(in),
-                      .type = data_type_of<T>::value,
-                      .op = op});
+  return {.collective = Collective::allreduce,
+          .send = detail::bytes_of(in).data(),
+          .recv = detail::writable_bytes_of(out).data(),
+          .count = detail::length_of(in),
+          .type = data_type_of<T>::value,
+          .op = op};
 }
 
 template <SendBuffer S, RecvBuffer R>
-Request Communicator::ireduce(const S& in, R&& out, ReduceOp op, Rank root) {
+CollectiveCall Communicator::reduce_call(const S& in, R&& out, ReduceOp op, Rank root) const {
   using T = detail::element_t<S>;
   static_assert(std::is_same_v<T, detail::element_t<R>>, "reduce: element types of in and out differ");
   if (rank() == root)
     detail::check_length(Collective::reduce, "receive", detail::length_of(out), 1, detail::length_of(in));
-  return icollective({.collective = Collective::reduce,
-                      .send = detail::bytes_of(in).data(),
-                      .recv = detail::writable_bytes_of(out).data(),
-                      .count = detail::length_of(in),
-                      .type = data_type_of<T>::value,
-                      .op = op,
-                      .root = root});
+  return {.collective = Collective::reduce,
+          .send = detail::bytes_of(in).data(),
+          .recv = detail::writable_bytes_of(out).data(),
+          .count = detail::length_of(in),
+          .type = data_type_of<T>::value,
+          .op = op,
+          .root = root};
 }
 
 template <SendBuffer S, RecvBuffer R>
-Request Communicator::iallgather(const S& in, R&& out) {
+CollectiveCall Communicator::allgather_call(const S& in, R&& out) const {
   using T = detail::element_t<S>;
   static_assert(std::is_same_v<T, detail::element_t<R>>, "allgather: element types of in and out differ");
   detail::check_length(Collective::allgather, "receive", detail::length_of(out), size(), detail::length_of(in));
-  return icollective({.collective = Collective::allgather,
-                      .send = detail::bytes_of(in).data(),
-                      .recv = detail::writable_bytes_of(out).data(),
-                      .count = detail::length_of(in) * detail::moved<T>::units,
-                      .type = detail::moved<T>::type});
+  return {.collective = Collective::allgather,
+          .send = detail::bytes_of(in).data(),
+          .recv = detail::writable_bytes_of(out).data(),
+          .count = detail::length_of(in) * detail::moved<T>::units,
+          .type = detail::moved<T>::type};
 }
 
 template <SendBuffer S, RecvBuffer R>
-Request Communicator::ireduce_scatter(const S& in, R&& out, ReduceOp op) {
+CollectiveCall Communicator::reduce_scatter_call(const S& in, R&& out, ReduceOp op) const {
   using T = detail::element_t<S>;
   static_assert(std::is_same_v<T, detail::element_t<R>>, "reduce_scatter: element types of in and out differ");
   detail::check_length(Collective::reduce_scatter, "send", detail::length_of(in), size(), detail::length_of(out));
-  return icollective({.collective = Collective::reduce_scatter,
-                      .send = detail::bytes_of(in).data(),
-                      .recv = detail::writable_bytes_of(out).data(),
-                      .count = detail::length_of(out),
-                      .type = data_type_of<T>::value,
-                      .op = op});
+  return {.collective = Collective::reduce_scatter,
+          .send = detail::bytes_of(in).data(),
+          .recv = detail::writable_bytes_of(out).data(),
+          .count = detail::length_of(out),
+          .type = data_type_of<T>::value,
+          .op = op};
 }
 
 template <SendBuffer S, RecvBuffer R>
-Request Communicator::igather(const S& in, R&& out, Rank root) {
+CollectiveCall Communicator::gather_call(const S& in, R&& out, Rank root) const {
   using T = detail::element_t<S>;
   static_assert(std::is_same_v<T, detail::element_t<R>>, "gather: element types of in and out differ");
   if (rank() == root)
     detail::check_length(Collective::gather, "receive", detail::length_of(out), size(), detail::length_of(in));
-  return icollective({.collective = Collective::gather,
-                      .send = detail::bytes_of(in).data(),
-                      .recv = detail::writable_bytes_of(out).data(),
-                      .count = detail::length_of(in) * detail::moved<T>::units,
-                      .type = detail::moved<T>::type,
-                      .root = root});
+  return {.collective = Collective::gather,
+          .send = detail::bytes_of(in).data(),
+          .recv = detail::writable_bytes_of(out).data(),
+          .count = detail::length_of(in) * detail::moved<T>::units,
+          .type = detail::moved<T>::type,
+          .root = root};
 }
 
 template <SendBuffer S, RecvBuffer R>
-Request Communicator::iscatter(const S& in, R&& out, Rank root) {
+CollectiveCall Communicator::scatter_call(const S& in, R&& out, Rank root) const {
   using T = detail::element_t<S>;
   static_assert(std::is_same_v<T, detail::element_t<R>>, "scatter: element types of in and out differ");
   if (rank() == root)
     detail::check_length(Collective::scatter, "send", detail::length_of(in), size(), detail::length_of(out));
-  return icollective({.collective = Collective::scatter,
-                      .send = detail::bytes_of(in).data(),
-                      .recv = detail::writable_bytes_of(out).data(),
-                      .count = detail::length_of(out) * detail::moved<T>::units,
-                      .type = detail::moved<T>::type,
-                      .root = root});
+  return {.collective = Collective::scatter,
+          .send = detail::bytes_of(in).data(),
+          .recv = detail::writable_bytes_of(out).data(),
+          .count = detail::length_of(out) * detail::moved<T>::units,
+          .type = detail::moved<T>::type,
+          .root = root};
 }
 
 template <SendBuffer S, RecvBuffer R>
-Request Communicator::ialltoall(const S& in, R&& out) {
+CollectiveCall Communicator::alltoall_call(const S& in, R&& out) const {
   using T = detail::element_t<S>;
   static_assert(std::is_same_v<T, detail::element_t<R>>, "alltoall: element types of in and out differ");
   const std::size_t block = detail::length_of(in) / static_cast<std::size_t>(size());
   detail::check_divides(Collective::alltoall, detail::length_of(in), static_cast<std::size_t>(size()));
   detail::check_length(Collective::alltoall, "send", detail::length_of(in), size(), block);
   detail::check_length(Collective::alltoall, "receive", detail::length_of(out), size(), block);
-  return icollective({.collective = Collective::alltoall,
-                      .send = detail::bytes_of(in).data(),
-                      .recv = detail::writable_bytes_of(out).data(),
-                      .count = block * detail::moved<T>::units,
-                      .type = detail::moved<T>::type});
+  return {.collective = Collective::alltoall,
+          .send = detail::bytes_of(in).data(),
+          .recv = detail::writable_bytes_of(out).data(),
+          .count = block * detail::moved<T>::units,
+          .type = detail::moved<T>::type};
 }
 
 }  // namespace godwit
