@@ -27,8 +27,7 @@ CoreOptions::CoreOptions()
                  "log to this file instead of standard error (%h host name, %p process id, %r rank)"),
       transports(*this, "TRANSPORTS", {}, "transports that may be used, by name; unset = all that work"),
       eager_limit(*this, "EAGER_LIMIT", Bytes{64 * 1024},
-                  "largest message that may be sent before the receiver asks for it, where that is expected to be faster; "
-                  "at most 64K",
+                  "largest message that may be sent before the receiver asks for it, where that is faster; at most 64K",
                   check_eager_limit),
       eager_window(*this, "EAGER_WINDOW", Bytes{1024 * 1024},
                    "bytes of eager messages that a sender may have unreceived at one peer; at least 64K",

@@ -23,7 +23,7 @@ TEST_F(OptionsText, TableHasEveryOption) {
     EXPECT_TRUE(has(text, "GODWIT_" + option->name() + " ")) << option->name();
     EXPECT_TRUE(has(text, option->help())) << option->name();
   }
-  EXPECT_TRUE(has(text, "size; default 8K\n")) << text;
+  EXPECT_TRUE(has(text, "size; default 64K\n")) << text;
   EXPECT_TRUE(has(text, "one of error, warn, info, debug, trace; default warn\n")) << text;
   EXPECT_TRUE(has(text, "taken as GODWIT_TREE_THRESHOLD\n")) << text;
   EXPECT_TRUE(has(text, "not used: this build has no verbs transport yet\n")) << text;
@@ -34,7 +34,7 @@ TEST_F(OptionsText, TableTellsWhatIsSetAndWhere) {
   set.load({{"NCCL_DEBUG", "INFO"}, {"GODWIT_SECRET", "hush"}}, {{"EAGER_LIMIT", "4096"}});
   const std::string text = options_text(set);
   EXPECT_TRUE(has(text, "default warn; now info, from NCCL_DEBUG\n")) << text;
-  EXPECT_TRUE(has(text, "default 8K; now 4K, from ContextOptions EAGER_LIMIT\n")) << text;
+  EXPECT_TRUE(has(text, "default 64K; now 4K, from ContextOptions EAGER_LIMIT\n")) << text;
   EXPECT_TRUE(has(text, "now (hidden), from GODWIT_SECRET\n")) << text;
   EXPECT_FALSE(has(text, "hush"));
 }
