@@ -77,7 +77,8 @@ FrameIo receive_frame(int socket, Frame& frame, std::vector<core::UniqueFd>& fil
   while (received < 0 && (errno == EINTR || (errno == ECONNRESET && !std::exchange(was_reset, true))));
   if (received < 0) {
     error = errno;
-    return error == EAGAIN ? FrameIo::again : FrameIo::failed;
+    if (error == EAGAIN) return FrameIo::again;
+    return error == ECONNRESET ? FrameIo::closed : FrameIo::failed;
   }
   take_files(message, files);
   if (received == 0) return FrameIo::closed;

@@ -1,6 +1,7 @@
 #include "shm/session.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -78,8 +79,15 @@ void Session::watch_process(pid_t number) {
   core::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, number, 0)));
   if (!process) return;  // old kernel: the socket alone must do
   process_.assign(process.release());
+  wait_for_end();
+}
+
+void Session::wait_for_end() {
   process_.async_wait(Descriptor::wait_read, [self = shared_from_this()](const boost::system::error_code& error) {
     if (error || self->owner_ == nullptr) return;
+    // When several sessions end at once, a new one may get what was found out about one that has been closed since.
+    pollfd ended{.fd = self->process_.native_handle(), .events = POLLIN, .revents = 0};
+    if (::poll(&ended, 1, 0) == 0) return self->wait_for_end();
     self->take_frames();  // a good-bye before its end
     if (self->owner_ != nullptr) self->end("its process has ended without a good-bye (killed or crashed)");
   });

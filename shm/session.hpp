@@ -57,6 +57,7 @@ class Session : public std::enable_shared_from_this<Session> {
   };
 
   void wait_for_frames();
+  void wait_for_end();
   void flush();
   void end(const std::string& why);
 
