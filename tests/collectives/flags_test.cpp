@@ -37,6 +37,13 @@ class Ranks {
     for (Rank rank = 0; rank < size; ++rank)
       contexts.push_back(std::make_unique<CollectiveContext>(cluster.worker(rank), cluster.world(rank)));
   }
+  // What a killed rank has left under way ends with its worker.
+  ~Ranks() {
+    contexts.clear();
+    for (Rank rank = 0; rank < cluster.size(); ++rank) cluster.worker(rank).shutdown(std::chrono::milliseconds(0));
+  }
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
   Pending start(Rank rank, const CollectiveCall& call) {
     core::Worker& worker = cluster.worker(rank);
     return {worker, start_collective(worker, *contexts[static_cast<std::size_t>(rank)], call)};
