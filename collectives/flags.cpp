@@ -35,7 +35,8 @@ inline void copy(void* to, const void* from, std::size_t bytes) noexcept {
 bool Flags::Shape::fits(const CollectiveCall& call) const noexcept {
   if (signature == 0 || call.collective != collective || call.count != count || call.type != type) return false;
   if (collective == Collective::barrier) return true;
-  if (collective != Collective::allreduce || call.op != op || call.send == nullptr || call.recv == nullptr) return false;
+  if (collective != Collective::allreduce || call.op != op || call.send == nullptr || call.recv == nullptr)
+    return false;
   if (call.send == call.recv) return true;
   const auto send = reinterpret_cast<std::uintptr_t>(call.send), recv = reinterpret_cast<std::uintptr_t>(call.recv);
   return send + bytes <= recv || recv + bytes <= send;
