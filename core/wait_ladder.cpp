@@ -10,7 +10,7 @@ WaitLadder::Policy WaitLadder::policy(std::string_view mode, bool oversubscribed
   // A pass costs some 50 ns, a yield with nobody waiting some 300 ns: about 5 ms before the first sleep, whose
   // wake-up costs some 50 us. Oversubscribed, whoever we wait for needs this CPU: a yield lets all others on it run,
   // which costs a microsecond for each.
-  if (oversubscribed) return {.spins = 2, .yields = 1000, .sleeps = true};
+  if (oversubscribed) return {.spins = 12, .yields = 1000, .sleeps = true};
   return {.spins = 20000, .yields = 10000, .sleeps = true};
 }
 
