@@ -195,6 +195,9 @@ TEST_P(OneSidedOver, FlushAndFenceMakeItVisible) {
       if (get.operation() != nullptr) pair.origin().wait(*get.operation());
       EXPECT_TRUE(put.done());
       EXPECT_EQ(result, data);
+      const Pending again = pair.get(result, 64);
+      EXPECT_TRUE(pair.origin().fence(1).ok());
+      EXPECT_TRUE(again.done()) << "a put behind the fence could change what it reads";
     }
     stop = true;
   }
