@@ -281,11 +281,7 @@ Mapping Worker::map(RemoteRegion& target) {
   Peer& owner = peer(target.owner);
   if (owner.state == Peer::State::connecting) return {Mapping::State::later, {}};
   if (owner.state == Peer::State::lost) return {};
-  if (!target.imported) {
-    for (const auto& [name, key] : target.keys)
-      if (name == owner.transport->name()) target.handle = owner.endpoint->import_key(key);
-    target.imported = true;
-  }
+  if (!target.imported) import_key(target, owner);
   if (!target.handle) return {};
   return owner.endpoint->map({target.base, *target.handle}, target.size);
 }

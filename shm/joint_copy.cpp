@@ -47,6 +47,13 @@ std::uint32_t claim_chunk(JointOffer& offer, std::uint64_t number, std::uint32_t
   return nothing_left;
 }
 
+Status copied(const core::WorkRequest& get, RemoteMemory& remote) {
+  Status failure;
+  if (remote.execute(get, failure) != RemoteMemory::Outcome::later) return failure;
+  // A get of what cross-memory attach reaches, as only such are taken, waits for no mapping.
+  return {ErrorCode::internal, "memory that was within reach is not any more"};
+}
+
 }  // namespace
 
 std::uint64_t JointCopy::posted(const JointBoard& board) noexcept {
@@ -85,11 +92,8 @@ bool JointCopy::copy_next(Transfer& transfer, RemoteMemory& remote) {
   const std::size_t from = index * transfer.chunk;
   part.local = transfer.request.local.subspan(from, std::min(transfer.chunk, transfer.request.local.size() - from));
   part.remote.address += from;
-  Status failure;
-  if (remote.execute(part, failure) != RemoteMemory::Outcome::done) {
-    transfer.failure = std::move(failure);
-    close(transfer);
-  }
+  transfer.failure = copied(part, remote);
+  if (!transfer.failure.ok()) close(transfer);
   shared(entry.copied).fetch_add(1, std::memory_order_acq_rel);
   return true;
 }
@@ -114,7 +118,7 @@ void JointCopy::step(RemoteMemory& remote, const Finished& finished) {
     active_.erase(active_.begin());
     if (shared(offer(*mine_, done.number).peer_failed).load(std::memory_order_relaxed) != 0 && done.failure.ok()) {
       alone_ = true;
-      remote.execute(done.request, done.failure);
+      done.failure = copied(done.request, remote);
     }
     finished(done.request.cookie, done.failure);
   }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/copy.hpp"
+#include "core/wait_ladder.hpp"
 #include "core/wire.hpp"
 #include "shm/layout.hpp"
 
@@ -123,11 +124,8 @@ class RingWriter {
   }
   // The lines come from the reader's cache, all at once when they are asked for before the stores, which wait for one
   // line after the other.
-  static void claim_lines([[maybe_unused]] std::byte* from, [[maybe_unused]] std::size_t lines) noexcept {
-#if defined(__x86_64__)
-    for (std::size_t i = 0; i < std::min(lines, claimed_lines); ++i)
-      asm volatile("prefetchw %0" : : "m"(from[i * slot_bytes]));
-#endif
+  static void claim_lines(std::byte* from, std::size_t lines) noexcept {
+    for (std::size_t i = 0; i < std::min(lines, claimed_lines); ++i) core::expect_write(from + i * slot_bytes);
   }
   static constexpr std::size_t claimed_lines = 64;
   static constexpr std::size_t claimed_ahead = 8;  // in a stream of small messages

@@ -6,6 +6,7 @@
 #include "common/report.hpp"
 #include "common/sizes.hpp"
 #include "common/usage.hpp"
+#include "core/cpus.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -189,7 +190,7 @@ Options parse(const std::vector<std::string>& words) {
   if (options.sizes.empty()) options.sizes = test_named(options.test).sizes;
   if (std::count(options.sizes.begin(), options.sizes.end(), 0U) != 0)
     throw UsageError("--sizes 0: nothing to copy; sizes begin at 1");
-  if (options.cpus.empty()) options.cpus = allowed_cpus();
+  if (options.cpus.empty()) options.cpus = godwit::core::allowed_cpus();
   if (options.cpus.size() < 2 || options.cpus[0] == options.cpus[1])
     throw UsageError("two CPUs are needed: name them with --cpus 0,1, and allow them (taskset)");
   return options;

@@ -92,13 +92,4 @@ void Partner::join() {
   if (status != 0) throw std::runtime_error(fmt::format("the second process ended with wait status {}", status));
 }
 
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) throw_errno("sched_getaffinity");
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  return cpus;
-}
-
 }  // namespace godwit::apps

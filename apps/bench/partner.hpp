@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <functional>
 #include <span>
-#include <vector>
 
 namespace godwit::apps {
 
@@ -44,8 +43,5 @@ class Partner {
  private:
   pid_t pid_ = -1;
 };
-
-/// The CPUs that this process may use, in order.
-std::vector<int> allowed_cpus();
 
 }  // namespace godwit::apps
