@@ -80,6 +80,24 @@ struct OwnSegment {
   bool is_arena;
 };
 
+// Whoever drops its token waits for a call under way: what the listener uses may end right after.
+class Listener {
+ public:
+  explicit Listener(std::function<void(std::uint64_t)> call) : call_(std::move(call)) {}
+  void tell(std::uint64_t id) {
+    std::lock_guard lock(mutex_);
+    if (call_) call_(id);
+  }
+  void stop() {
+    std::lock_guard lock(mutex_);
+    call_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::function<void(std::uint64_t)> call_;
+};
+
 class Registry {
  public:
   // Never destroyed: memory may be given back by destructors of static objects.
@@ -119,7 +137,7 @@ class Registry {
 
   void deallocate(void* pointer) {
     std::unique_ptr<OwnSegment> released;
-    std::vector<std::shared_ptr<std::function<void(std::uint64_t)>>> listeners;
+    std::vector<std::shared_ptr<Listener>> listeners;
     {
       std::lock_guard lock(mutex_);
       const auto allocation = allocations_.find(pointer);
@@ -136,7 +154,7 @@ class Registry {
       for (auto& weak : listeners_)
         if (auto listener = weak.lock()) listeners.push_back(std::move(listener));
     }
-    for (auto& listener : listeners) (*listener)(released->id);
+    for (auto& listener : listeners) listener->tell(released->id);
   }
 
   std::optional<Segment> find(std::span<const std::byte> memory) {
@@ -157,10 +175,11 @@ class Registry {
   }
 
   std::shared_ptr<void> on_release(std::function<void(std::uint64_t)> listener) {
-    auto token = std::make_shared<std::function<void(std::uint64_t)>>(std::move(listener));
+    const auto added = std::make_shared<Listener>(std::move(listener));
+    std::shared_ptr<void> token(added.get(), [added](void*) { added->stop(); });
     std::lock_guard lock(mutex_);
     std::erase_if(listeners_, [](const auto& weak) { return weak.expired(); });
-    listeners_.push_back(token);
+    listeners_.push_back(added);
     return token;
   }
 
@@ -198,7 +217,7 @@ class Registry {
   std::mutex mutex_;
   Segments segments_;  // by base address
   std::unordered_map<void*, std::size_t> allocations_;
-  std::vector<std::weak_ptr<std::function<void(std::uint64_t)>>> listeners_;
+  std::vector<std::weak_ptr<Listener>> listeners_;
   std::uint64_t next_id_ = 1;
   std::size_t arena_count_ = 0;
 };

@@ -33,7 +33,7 @@ UniqueFd open(std::uint64_t id) noexcept;
 /// Size in bytes, 0 if there is no such segment (any more).
 std::size_t size_of(std::uint64_t id) noexcept;
 /// Calls `listener` with the identifier of every segment that is given back, on the thread that does so, until
-/// the token is destroyed.
+/// the token is destroyed, which waits for a call under way: never drop it in `listener`.
 std::shared_ptr<void> on_release(std::function<void(std::uint64_t)> listener);
 
 }  // namespace godwit::core::segments

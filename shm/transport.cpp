@@ -63,7 +63,6 @@ ShmTransport::ShmTransport(core::Services& services, Rank rank, std::string_view
   const auto settings = settings_from(services.options.get<ShmOptions>(), rank, job_id);
   control_ = std::make_shared<Control>(services, settings, bell_, mailbox_);
   address_ = encode_address(control_->name());
-  // The listener may be running when its token dies, so it does not touch this object on the caller's thread.
   segment_listener_ =
       core::segments::on_release([service = &services.service, control = std::weak_ptr(control_)](std::uint64_t id) {
         service->post([control, id] {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -122,6 +123,21 @@ TEST(Segments, ReleaseIsAnnouncedOnce) {
   token.reset();
   deallocate(allocate(3 << 20));
   EXPECT_EQ(released.size(), 1U);
+}
+
+TEST(Segments, DroppingTheTokenWaitsForACallUnderWay) {
+  std::atomic<bool> entered = false;
+  std::atomic<bool> left = false;
+  auto token = segments::on_release([&](std::uint64_t) {
+    entered = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    left = true;
+  });
+  std::thread giver([] { deallocate(allocate(3 << 20)); });
+  while (!entered) std::this_thread::yield();
+  token.reset();
+  EXPECT_TRUE(left);
+  giver.join();
 }
 
 }  // namespace
