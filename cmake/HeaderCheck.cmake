@@ -19,7 +19,7 @@ function(godwit_check_headers folder)
 endfunction()
 
 godwit_check_headers(include godwit_public_headers)
-foreach(layer core shm pmi collectives runtime)
+foreach(layer core shm verbs pmi collectives runtime)
   if(TARGET godwit_${layer})
     godwit_check_headers(${layer} godwit_${layer})
   endif()

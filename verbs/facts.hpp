@@ -1,0 +1,56 @@
+// What adapters say of themselves, as plain data: every choice is a pure function over these tables.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace godwit::verbs {
+
+enum class LinkLayer : std::uint8_t { infiniband, ethernet };
+enum class GidType : std::uint8_t { infiniband, roce_v1, roce_v2 };
+/// What a device speaks; RoCE is `infiniband` over LinkLayer::ethernet.
+enum class Protocol : std::uint8_t { infiniband, iwarp };
+
+using Gid = std::array<std::uint8_t, 16>;  // network byte order
+
+struct GidEntry {
+  unsigned index = 0;
+  Gid gid{};
+  GidType type = GidType::infiniband;
+  std::string net_device;  // "eth0"; empty on InfiniBand
+};
+
+struct PortFacts {
+  unsigned number = 1;
+  bool active = false;
+  std::string state;           // "Active", "Down", "Initializing", "Armed"
+  std::string physical_state;  // "LinkUp", "Disabled", "Polling"
+  LinkLayer link = LinkLayer::infiniband;
+  unsigned mtu = 0;      // bytes, active
+  unsigned max_mtu = 0;  // bytes
+  double rate_Gbps = 0;  // of all lanes
+  unsigned lanes = 0;
+  std::uint16_t lid = 0;
+  std::uint16_t sm_lid = 0;
+  std::uint8_t lmc = 0;
+  std::size_t max_message = 0;  // bytes
+  std::vector<GidEntry> gids;   // empty slots are left out
+  std::vector<std::uint16_t> pkeys;
+};
+
+struct DeviceFacts {
+  std::string name;  // "mlx5_0"
+  Protocol protocol = Protocol::infiniband;
+  std::string board, firmware, hardware;  // as sysfs has them, may be empty
+  std::uint64_t node_guid = 0, system_guid = 0;
+  int numa_node = -1;  // -1: unknown
+  bool atomics = false;
+  unsigned max_send_requests = 0, max_sge = 0, max_srq_requests = 0, max_completions = 0, max_reads = 0;
+  std::size_t max_registration = 0;  // bytes
+  std::vector<PortFacts> ports;
+};
+
+}  // namespace godwit::verbs
