@@ -29,6 +29,8 @@ class Api {
   virtual int query_pkey(ibv_context* context, std::uint8_t port, int index, std::uint16_t* key) noexcept = 0;
   /// What sysfs has under the device, "node_guid" or "ports/1/phys_state"; empty: nothing. Never throws.
   virtual std::string read_attribute(ibv_device* device, const char* path) noexcept = 0;
+  /// How many bits of a GID that is an IP address of this host name its subnet (IPv4: 96 more); 0: unknown.
+  virtual unsigned subnet_bits(const ibv_gid& /*gid*/) noexcept { return 0; }
 
   virtual ibv_pd* alloc_pd(ibv_context* context) noexcept = 0;
   virtual int dealloc_pd(ibv_pd* domain) noexcept = 0;

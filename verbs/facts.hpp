@@ -20,7 +20,9 @@ struct GidEntry {
   unsigned index = 0;
   Gid gid{};
   GidType type = GidType::infiniband;
-  std::string net_device;  // "eth0"; empty on InfiniBand
+  std::string net_device;    // "eth0"; empty on InfiniBand
+  unsigned prefix_bits = 0;  // of the GID, that name its subnet: 96 + 24 for an IPv4 /24; 0: unknown
+  friend bool operator==(const GidEntry&, const GidEntry&) = default;
 };
 
 struct PortFacts {
@@ -33,18 +35,21 @@ struct PortFacts {
   unsigned max_mtu = 0;  // bytes
   double rate_Gbps = 0;  // of all lanes
   unsigned lanes = 0;
+  std::string speed;       // of a lane: "EDR"; empty: unknown
+  std::string net_device;  // of the port, as far as its GIDs tell; empty on InfiniBand
   std::uint16_t lid = 0;
   std::uint16_t sm_lid = 0;
   std::uint8_t lmc = 0;
-  std::size_t max_message = 0;  // bytes
-  std::vector<GidEntry> gids;   // empty slots are left out
-  std::vector<std::uint16_t> pkeys;
+  std::size_t max_message = 0;       // bytes
+  std::vector<GidEntry> gids;        // empty slots are left out
+  std::vector<std::uint16_t> pkeys;  // by index, 0: empty slot
 };
 
 struct DeviceFacts {
   std::string name;  // "mlx5_0"
   Protocol protocol = Protocol::infiniband;
-  std::string board, firmware, hardware;  // as sysfs has them, may be empty
+  std::string model;                      // "MT4123"; may be empty, as the next
+  std::string board, firmware, hardware;  // as sysfs has them
   std::uint64_t node_guid = 0, system_guid = 0;
   int numa_node = -1;  // -1: unknown
   bool atomics = false;

@@ -1,0 +1,50 @@
+// Which ports a process uses, and how: pure functions over facts and options. Threads: any.
+//
+// Ports that are active, allowed by GODWIT_IB_HCA and (RoCE) have a GID. Those much slower than the fastest are left
+// out; of the rest the nearest to the process come first, then the faster; the first and up to three more of its rate.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verbs/facts.hpp"
+#include "verbs/options.hpp"
+#include "verbs/placement.hpp"
+
+namespace godwit::verbs {
+
+inline constexpr std::size_t most_rails = 4;
+
+struct PortChoice {
+  std::size_t device = 0;  // position among the facts
+  unsigned port = 1;
+  unsigned rail = 0;  // position among this host's usable ports in the order of names: the same for all its processes
+  std::optional<GidEntry> gid;  // InfiniBand without global routing and iWARP do without
+  std::vector<GidEntry> gids;   // the best of each kind, `gid` first: for a peer that lacks the kind of `gid`
+  unsigned mtu = 0;             // bytes: the port's, or less by GODWIT_IB_MTU
+  std::string reason;           // "nearest to this process (NUMA node 1); GID index 3, ...: RoCE v2 ... comes first"
+};
+
+struct PortChoices {
+  std::vector<PortChoice> ports;      // best first
+  std::vector<std::string> left_out;  // "mlx5_1 port 1: Down": one line each; why, when `ports` is empty
+  std::vector<std::string> warnings;
+};
+
+/// Throws Error(invalid_argument) when GODWIT_IB_HCA matches none of the ports that there are, or GODWIT_IB_GID_INDEX
+/// or _PKEY names an empty slot of a port that is to be used: the text lists what there is.
+PortChoices choose_ports(std::span<const DeviceFacts> devices, const VerbsOptions& options, const Placement& here);
+
+std::string port_name(const DeviceFacts& device, unsigned port);  // "mlx5_0 port 1"
+
+/// MTU of a connection: the smaller one. `warning` when the ends differ, named by `local_name` and `remote_name`.
+struct MtuChoice {
+  unsigned mtu = 0;
+  std::string warning;
+};
+MtuChoice agree_mtu(unsigned local, unsigned remote, std::string_view local_name, std::string_view remote_name);
+
+}  // namespace godwit::verbs
