@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a program as N ranks under a launcher, with a deadline, and checks what it leaves behind.
 
-    launch.py --launcher mpirun|godwit|torch|hosts -n N [options] -- PROGRAM ARGS...
+    launch.py --launcher mpirun|godwit|torch|hosts|lab -n N [options] -- PROGRAM ARGS...
 
 Passes when the exit status is the expected one, every --expect pattern is in the output, and neither a
 process nor a file of Godwit stays. Exits with 77 (skipped) where a launcher cannot be used at all.
@@ -29,7 +29,7 @@ LAUNCHER_VARIABLES = re.compile(r"^(PMIX?_|OMPI_|SLURM_|MPI_|HYDI?_|TORCHELASTIC
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--launcher", required=True, choices=["mpirun", "godwit", "torch", "hosts"])
+    parser.add_argument("--launcher", required=True, choices=["mpirun", "godwit", "torch", "hosts", "lab"])
     parser.add_argument("-n", "--ranks", type=int, required=True)
     parser.add_argument("--godwit", default="godwit", help="the godwit tool, for --launcher godwit")
     parser.add_argument("--timeout", type=float, default=120, help="seconds until everything is killed")
@@ -82,6 +82,11 @@ def launches(args, tmp):
         hosts = f"nodeA:{n - n // 2},nodeB:{n // 2}" if n > 1 else "nodeA:1"
         return [([open_mpi(), "--oversubscribe", "--bind-to", "none", "--mca", "plm", "rsh", "--mca", "ras", "^slurm",
                   "--mca", "plm_rsh_agent", agent, "--host", hosts, "-n", str(n), *extra, *args.command], env)]
+    if args.launcher == "lab":
+        env.update({name: value for name, value in os.environ.items() if name.startswith("OMPI_MCA_")})  # the lab's
+        hosts = os.environ.get("RDMA_LAB_HOSTS") or skip("not within tests/rdma_lab/run")
+        names = ",".join(f"h{host}:{n}" for host in range(int(hosts)))
+        return [([open_mpi(), "--host", names, "--map-by", "node", "-n", str(n), *extra, *args.command], env)]
     job = dict(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(n), LOCAL_WORLD_SIZE=str(n))
     return [(args.command, {**env, **job, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(n)]
 

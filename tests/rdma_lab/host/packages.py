@@ -4,7 +4,7 @@ import os
 import platform
 import shutil
 import subprocess
-from pathlib import Path
+import sys
 
 from host.errors import CannotRun, LabError
 
@@ -36,12 +36,26 @@ def install(packages):
     wanted = f"these Debian packages are missing: {' '.join(missing)}"
     if not shutil.which("apt-get"):
         raise CannotRun(f"{wanted}, and there is no apt-get")
-    root = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
-    if root and subprocess.run([*root, "true"], capture_output=True).returncode != 0:
+    root = as_root()
+    if root is None:
         raise CannotRun(f"{wanted}, and only root can install them")
+    note(f"installing {' '.join(missing)}")
     call([*root, "apt-get", "-qq", "update"])
     call([*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=600", "install",
           "-y", "--no-install-recommends", *missing])
+
+
+def as_root():
+    """What to put before a command, None if we cannot become root. Asks for a password only where somebody sits."""
+    if os.geteuid() == 0:
+        return []
+    sudo = ["sudo"] if sys.stdin.isatty() else ["sudo", "--non-interactive"]
+    allowed = shutil.which("sudo") and subprocess.run([*sudo, "true"], stderr=subprocess.DEVNULL).returncode == 0
+    return sudo if allowed else None
+
+
+def note(text):
+    print(f"rdma_lab: {text}", file=sys.stderr)
 
 
 def call(command, **options):

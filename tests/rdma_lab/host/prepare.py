@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from host import kernel_files, packages
-from host.errors import LabError
+from host.errors import CannotRun, LabError
 
 LAB = Path(__file__).resolve().parent.parent
 LAYOUT = 1  # to be raised when the content of the cache changes
@@ -47,8 +47,7 @@ class Cache:
                 make_kernel(folder, SUITES[kind])
             kernel = Kernel(folder, (folder / "version").read_text())
             if "siw" in drivers and not (folder / "siw.ko").exists():
-                packages.install([f"linux-headers-{kernel.version}", *packages.listed(LAB / "packages.siw")])
-                kernel_files.build_siw(folder, kernel.version)
+                make_siw(kernel)
         return kernel
 
 
@@ -56,6 +55,7 @@ def make_kernel(folder, suites):
     shutil.rmtree(folder, ignore_errors=True)
     root = folder / "root"
     root.mkdir(parents=True)
+    packages.note(f"downloading a kernel to {folder}")
     source = packages.PackageSource(folder / "apt", suites)
     version = newest_version(source)
     # 6.1 is one package; later ones are split.
@@ -64,6 +64,18 @@ def make_kernel(folder, suites):
     kernel_files.complete(folder, version)
     shutil.rmtree(folder / "apt")
     (folder / "version").write_text(version)  # last: it says that all is there
+
+
+def make_siw(kernel):
+    try:
+        packages.install([f"linux-headers-{kernel.version}", *packages.listed(LAB / "packages.siw")])
+    except CannotRun:
+        raise
+    except LabError as problem:
+        raise LabError(f"{problem}\nIf Debian no longer has the headers of this kernel, remove {kernel.folder}: "
+                       "the next run gets a newer kernel.") from None
+    packages.note("building the module for soft-iWARP")
+    kernel_files.build_siw(kernel.folder, kernel.version)
 
 
 def newest_version(source):
