@@ -98,8 +98,7 @@ class Machine:
         command += shared_folder("root", "/", ",readonly=on") + shared_folder("lab", self._share)
         for number, folder in enumerate(self._settings.writable):
             command += shared_folder(f"writable{number}", folder)
-        log = open(self._share / "qemu.log", "wb")
-        with log:
+        with open(self._share / "qemu.log", "wb") as log:
             self._qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _stop(self):
