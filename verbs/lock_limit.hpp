@@ -19,7 +19,7 @@ inline constexpr std::uint64_t comfortable_lock_limit = std::uint64_t{512} << 20
 /// Of this process, now.
 LockLimit lock_limit() noexcept;
 /// "8M", "unlimited".
-std::string to_text_of_limit(std::uint64_t bytes);
+std::string limit_text(std::uint64_t bytes);
 /// One line if fewer than `least` bytes can be registered, with what that means and how to raise it; else empty.
 std::string lock_limit_warning(const LockLimit& limit, std::uint64_t least = comfortable_lock_limit);
 /// "`ulimit -l unlimited` ...": what a user can do, or the administrator has to.

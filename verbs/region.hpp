@@ -23,6 +23,7 @@ struct Region final : Registered {
   unsigned owners = 0;       // register_region() without deregister_region(); 0: made by acquire()
   bool explicitly = false;   // made by register_region(): its life does not depend on limits
   bool listed = false;       // acquire() finds it
+  bool idle = false;         // kept without a user
   bool alone = false;        // could not be registered together with its neighbours
   std::list<Region>::iterator self{};
 

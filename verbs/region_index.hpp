@@ -21,6 +21,10 @@ struct PageRange {
   friend bool operator==(PageRange, PageRange) = default;
 };
 
+inline std::span<std::byte> span_of(PageRange range) noexcept {
+  return {reinterpret_cast<std::byte*>(range.begin), range.bytes()};
+}
+
 class RegionIndex {
  public:
   /// The region that holds all of [begin, end), or nullptr. Asks the one found last time first.
@@ -28,6 +32,8 @@ class RegionIndex {
     if (last_ != nullptr && last_->begin() <= begin && end <= last_->end()) return last_;
     return search(begin, end);
   }
+  /// Makes room for one more, so that the next insert() does not throw.
+  void reserve();
   /// The region must not lie within another one, nor another one within it.
   void insert(Region& region);
   void erase(const Region& region) noexcept;

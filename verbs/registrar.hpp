@@ -32,7 +32,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -108,32 +107,38 @@ class Registrar {
     return nullptr;
   }
   void use(Region& region) noexcept {
-    if (region.users++ == 0 && !region.explicitly) busy_.splice(busy_.end(), idle_, region.self);
+    ++region.users;
+    if (!region.idle) return;
+    region.idle = false;
+    busy_.splice(busy_.end(), idle_, region.self);
   }
   const Registered* acquire_new(std::span<std::byte> memory, int access) noexcept;
-  Region* pin_cached(PageRange wanted, int access);
-  Region* pin(PageRange range, int access);
-  Region& keep(ibv_mr* handle, std::span<std::byte> memory, int access);
-  PageRange grown(PageRange range, int access) const noexcept;
-
-  void list(Region& region);
-  void unlist(Region& region) noexcept;
-  void absorb(PageRange range, int access) noexcept;
-  void drop(Region& region) noexcept;
-  void drop_if_idle(Region& region) noexcept;
-  bool evict_oldest() noexcept;
-  void make_room(std::size_t bytes) noexcept;
-  void invalidate(std::uintptr_t begin, std::uintptr_t end) noexcept;
-  void invalidate_cached() noexcept;
-  Shelf& shelf(int access);
-  Status refusal(std::span<const std::byte> memory, int access, int error) const;
+  Region* pin_cached(PageRange wanted, int access, int& error);
+  PageRange grown(PageRange range, const RegionIndex& index) const noexcept;
+  Status refuse(std::span<const std::byte> memory, int access, int error, bool dmabuf = false);
   void start_cache(const VerbsOptions& options, std::unique_ptr<UnmapSource> source);
+
+  Shelf& shelf(int access);
+  PageRange pages_of(std::span<const std::byte> memory) const noexcept;
+  /// nullptr and an errno value where the adapter refuses.
+  Region* pin(std::span<std::byte> memory, int access, bool explicitly, int& error);
+  Region& keep(Regions& fresh, ibv_mr* handle, std::span<std::byte> memory, int access, bool explicitly) noexcept;
+  void drop(Region& region) noexcept;  // unlisted before
+  void list(Region& region) noexcept;  // room reserved before
+  void unlist(Region& region) noexcept;
+  void absorb(PageRange range, const RegionIndex& index) noexcept;
+  bool over_limit(std::size_t more_regions, std::size_t more_bytes) const noexcept;
+  void make_room(std::size_t bytes) noexcept;
+  void evict_oldest() noexcept;
+  void invalidate(std::uintptr_t begin, std::uintptr_t end) noexcept;
+  void forsake(const Region& region) noexcept;
 
   Api& api_;
   ibv_pd* const domain_;
   core::Log& log_;
   const std::string device_;
   const std::size_t most_regions_, most_bytes_;  // of the cache
+  const std::size_t page_;                       // bytes
   bool caching_ = false;
   Status failure_;
   RegistrationStatistics statistics_;
