@@ -85,6 +85,7 @@ class SystemApi final : public Api {
   }
   int dereg_mr(ibv_mr* region) noexcept override { return ibv_dereg_mr(region); }
   int fork_init() noexcept override { return ibv_fork_init(); }
+  ibv_fork_status is_fork_initialized() noexcept override { return ibv_is_fork_initialized(); }
 
   ibv_comp_channel* create_comp_channel(ibv_context* context) noexcept override {
     return ibv_create_comp_channel(context);

@@ -39,6 +39,8 @@ class Api {
                                 int access) noexcept = 0;
   virtual int dereg_mr(ibv_mr* region) noexcept = 0;
   virtual int fork_init() noexcept = 0;
+  /// Not pure: a fake that has nothing to say of it needs no line.
+  virtual ibv_fork_status is_fork_initialized() noexcept { return IBV_FORK_UNNEEDED; }
 
   virtual ibv_comp_channel* create_comp_channel(ibv_context* context) noexcept = 0;
   virtual int destroy_comp_channel(ibv_comp_channel* channel) noexcept = 0;

@@ -48,6 +48,13 @@ VerbsOptions::VerbsOptions()
       credits(*this, "IB_CREDITS", 32, "messages that a peer may have under way to us", between(4, 4096)),
       receives(*this, "IB_RECEIVES", 8192, "receive buffers shared by all peers; above it credits become fewer",
                between(64, 32768)),
-      send_queue(*this, "IB_SEND_QUEUE", 128, "work requests under way per queue pair", between(16, 8192)) {}
+      send_queue(*this, "IB_SEND_QUEUE", 128, "work requests under way per queue pair", between(16, 8192)),
+      reg_cache(*this, "IB_REG_CACHE", core::Choice{"auto", {"auto", "on", "off"}},
+                "keep registrations of private memory after use; auto: where UCX's libucm, which reports unmapping, is "
+                "in the process, on: load it, with a warning where that fails"),
+      reg_cache_entries(*this, "IB_REG_CACHE_ENTRIES", 4096, "registrations that are kept per adapter",
+                        between(1, 1 << 20)),
+      reg_cache_bytes(*this, "IB_REG_CACHE_BYTES", core::Bytes{std::size_t{8} << 30},
+                      "memory that is kept registered per adapter") {}
 
 }  // namespace godwit::verbs

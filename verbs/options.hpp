@@ -24,6 +24,9 @@ struct VerbsOptions : core::OptionGroup {
   core::Option<std::int64_t> credits;
   core::Option<std::int64_t> receives;
   core::Option<std::int64_t> send_queue;
+  core::Option<core::Choice> reg_cache;
+  core::Option<std::int64_t> reg_cache_entries;
+  core::Option<core::Bytes> reg_cache_bytes;
 };
 
 }  // namespace godwit::verbs
