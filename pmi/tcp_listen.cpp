@@ -1,6 +1,6 @@
 #include "pmi/tcp_listen.hpp"
 
-#include "pmi/interfaces.hpp"
+#include "core/interfaces.hpp"
 
 #include <boost/asio/ip/v6_only.hpp>
 
@@ -36,7 +36,11 @@ error_code open_at(tcp::acceptor& acceptor, const tcp::endpoint& where) {
 
 std::vector<std::string> listen_addresses(const std::string& host, const std::vector<std::string>& interfaces) {
   if (is_loopback(host)) return {"127.0.0.1", "::1"};
-  if (!interfaces.empty()) return interface_addresses(interfaces);
+  if (!interfaces.empty()) {
+    std::vector<std::string> addresses;
+    for (const core::InterfaceAddress& entry : core::interface_addresses(interfaces)) addresses.push_back(entry.address);
+    return addresses;
+  }
   return {"0.0.0.0", "::"};
 }
 

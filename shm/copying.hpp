@@ -1,7 +1,7 @@
 // The links on which gets are being copied (joint_copy.hpp): each poll goes on with them. Threads: the worker's.
 #pragma once
 
-#include "shm/completions.hpp"
+#include "core/completions.hpp"
 #include "shm/link.hpp"
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace godwit::shm {
 
 class Copying {
  public:
-  explicit Copying(Completions& completions) : completions_(completions) {}
+  explicit Copying(core::Completions& completions) : completions_(completions) {}
 
   bool empty() const noexcept { return links_.empty(); }
   /// False: too many are under way on this link.
@@ -25,7 +25,7 @@ class Copying {
  private:
   JointCopy::Finished reporter(Link& link);
 
-  Completions& completions_;
+  core::Completions& completions_;
   std::vector<std::shared_ptr<Link>> links_;
 };
 

@@ -27,7 +27,7 @@ const char* name_of(Op op) noexcept {
 
 }  // namespace
 
-ShmEndpoint::ShmEndpoint(std::shared_ptr<Link> link, Completions& completions, Copying& copying, Control& control,
+ShmEndpoint::ShmEndpoint(std::shared_ptr<Link> link, core::Completions& completions, Copying& copying, Control& control,
                          core::ServiceThread& service)
     : link_(std::move(link)), completions_(completions), copying_(copying), control_(control), service_(service) {
   ++link_->endpoints;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/transport.hpp"
-#include "shm/completions.hpp"
+#include "core/completions.hpp"
 #include "shm/copying.hpp"
 #include "shm/link.hpp"
 
@@ -13,7 +13,7 @@ namespace godwit::shm {
 class ShmEndpoint final : public core::Endpoint {
  public:
   /// The transport outlives its endpoints.
-  ShmEndpoint(std::shared_ptr<Link> link, Completions& completions, Copying& copying, Control& control,
+  ShmEndpoint(std::shared_ptr<Link> link, core::Completions& completions, Copying& copying, Control& control,
               core::ServiceThread& service);
   ~ShmEndpoint() override;
 
@@ -48,7 +48,7 @@ class ShmEndpoint final : public core::Endpoint {
   std::size_t refuse(std::span<const core::WorkRequest> requests);
 
   const std::shared_ptr<Link> link_;
-  Completions& completions_;
+  core::Completions& completions_;
   Copying& copying_;
   Control& control_;
   core::ServiceThread& service_;

@@ -6,7 +6,7 @@
 #include "core/services.hpp"
 #include "core/transport.hpp"
 #include "shm/bell.hpp"
-#include "shm/completions.hpp"
+#include "core/completions.hpp"
 #include "shm/control.hpp"
 #include "shm/copying.hpp"
 #include "shm/link.hpp"
@@ -57,7 +57,7 @@ class ShmTransport final : public core::Transport {
   core::HostIdentity host_;
   Bell bell_;
   Mailbox mailbox_;
-  Completions completions_;
+  core::Completions completions_;
   Copying copying_{completions_};
   LinkPoller poller_;
   std::vector<std::shared_ptr<Link>> draining_;  // reported to be lost, not yet to the worker

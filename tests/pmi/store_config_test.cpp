@@ -1,6 +1,6 @@
 // torchrun's variables, the store's ports, interface names, ranks in words: pure functions.
 #include "pmi/environment.hpp"
-#include "pmi/interfaces.hpp"
+#include "core/interfaces.hpp"
 #include "pmi/rank_list.hpp"
 #include "pmi/tcp_config.hpp"
 
@@ -90,25 +90,26 @@ TEST(StoreJob, DiffersBetweenRunsAndRestarts) {
 }
 
 TEST(Interfaces, FollowNcclsGrammar) {
-  EXPECT_TRUE(interface_allowed("lo", {}));
-  EXPECT_TRUE(interface_allowed("eth0", {"eth"}));
-  EXPECT_FALSE(interface_allowed("ib0", {"eth"}));
-  EXPECT_TRUE(interface_allowed("ib0", {"eth", "ib"}));
-  EXPECT_TRUE(interface_allowed("eth1", {"=eth1"}));
-  EXPECT_FALSE(interface_allowed("eth10", {"=eth1"}));
-  EXPECT_FALSE(interface_allowed("ib01", {"=eth1", "ib0"}));
-  EXPECT_FALSE(interface_allowed("docker0", {"^docker", "veth"}));
-  EXPECT_FALSE(interface_allowed("veth5", {"^docker", "veth"}));
-  EXPECT_TRUE(interface_allowed("eth0", {"^docker", "veth"}));
-  EXPECT_FALSE(interface_allowed("eth1", {"^=eth1"}));
-  EXPECT_TRUE(interface_allowed("eth10", {"^=eth1"}));
+  EXPECT_TRUE(core::interface_allowed("lo", {}));
+  EXPECT_TRUE(core::interface_allowed("eth0", {"eth"}));
+  EXPECT_FALSE(core::interface_allowed("ib0", {"eth"}));
+  EXPECT_TRUE(core::interface_allowed("ib0", {"eth", "ib"}));
+  EXPECT_TRUE(core::interface_allowed("eth1", {"=eth1"}));
+  EXPECT_FALSE(core::interface_allowed("eth10", {"=eth1"}));
+  EXPECT_FALSE(core::interface_allowed("ib01", {"=eth1", "ib0"}));
+  EXPECT_FALSE(core::interface_allowed("docker0", {"^docker", "veth"}));
+  EXPECT_FALSE(core::interface_allowed("veth5", {"^docker", "veth"}));
+  EXPECT_TRUE(core::interface_allowed("eth0", {"^docker", "veth"}));
+  EXPECT_FALSE(core::interface_allowed("eth1", {"^=eth1"}));
+  EXPECT_TRUE(core::interface_allowed("eth10", {"^=eth1"}));
 }
 
 TEST(Interfaces, NameWhatThereIsWhenNoneFits) {
-  const auto loopback = interface_addresses({"=lo"});
-  EXPECT_NE(std::find(loopback.begin(), loopback.end(), "127.0.0.1"), loopback.end());
+  const auto loopback = core::interface_addresses({"=lo"});
+  const auto is_localhost = [](const core::InterfaceAddress& entry) { return entry.address == "127.0.0.1"; };
+  EXPECT_TRUE(std::ranges::any_of(loopback, is_localhost));
   try {
-    interface_addresses({"nosuch"});
+    core::interface_addresses({"nosuch"});
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("lo"), std::string::npos) << error.what();

@@ -1,7 +1,7 @@
 // The TCP store with ranks as threads: rendezvous, and everything that can be wrong with it.
 #include "pmi/tcp_store.hpp"
 #include "harness.hpp"
-#include "pmi/interfaces.hpp"
+#include "core/interfaces.hpp"
 #include "pmi/tcp_protocol.hpp"
 
 #include <algorithm>
@@ -223,12 +223,12 @@ TEST(TcpStore, AFixedPortThatIsTakenIsAnError) {
 }
 
 TEST(TcpStore, ListensOnChosenInterfacesOnly) {
-  const auto addresses = interface_addresses({});
-  const auto outside = std::find_if(addresses.begin(), addresses.end(), [](const std::string& address) {
-    return address.find(':') == std::string::npos && !address.starts_with("127.");
+  const auto addresses = core::interface_addresses({});
+  const auto outside = std::find_if(addresses.begin(), addresses.end(), [](const core::InterfaceAddress& entry) {
+    return entry.address.find(':') == std::string::npos && !entry.loopback;
   });
   if (outside == addresses.end()) GTEST_SKIP() << "this host has no IPv4 interface but the loopback";
-  Job job{.extra = {{"MASTER_ADDR", *outside}}};
+  Job job{.extra = {{"MASTER_ADDR", outside->address}}};
   job.settings.interfaces = {"^lo"};
   run_job(job);
   std::unique_ptr<core::Bootstrap> zero = join(job, 0);

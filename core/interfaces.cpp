@@ -1,4 +1,4 @@
-#include "pmi/interfaces.hpp"
+#include "core/interfaces.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +15,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
-namespace godwit::pmi {
+namespace godwit::core {
 namespace {
 
 using AddressList = std::unique_ptr<ifaddrs, decltype(&freeifaddrs)>;
@@ -60,16 +60,16 @@ bool interface_allowed(std::string_view name, const std::vector<std::string>& wo
   return found != exclude;
 }
 
-std::vector<std::string> interface_addresses(const std::vector<std::string>& words) {
+std::vector<InterfaceAddress> interface_addresses(const std::vector<std::string>& words) {
   const AddressList list = all_addresses();
-  std::vector<std::string> addresses;
+  std::vector<InterfaceAddress> addresses;
   std::set<std::string> names;
   for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
     const std::string address = address_text(entry->ifa_addr);
     if (address.empty()) continue;
     names.insert(entry->ifa_name);
-    if (interface_allowed(entry->ifa_name, words)) addresses.push_back(address);
+    if (interface_allowed(entry->ifa_name, words)) addresses.push_back({entry->ifa_name, address, (entry->ifa_flags & IFF_LOOPBACK) != 0});
   }
   if (addresses.empty()) {
     throw Error(ErrorCode::bootstrap, fmt::format("no network interface of this host fits GODWIT_SOCKET_IFNAME={}: "
@@ -79,4 +79,4 @@ std::vector<std::string> interface_addresses(const std::vector<std::string>& wor
   return addresses;
 }
 
-}  // namespace godwit::pmi
+}  // namespace godwit::core

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace godwit::shm {
+namespace godwit::core {
 
 class Completions {
  public:
@@ -20,7 +20,7 @@ class Completions {
   bool has_room() const noexcept { return entries_.size() < capacity; }
   bool empty() const noexcept { return entries_.empty(); }
   void done(Rank peer, std::uint64_t cookie) noexcept {
-    entries_.push_back({cookie, peer, core::Completion::Kind::done, ErrorCode::ok, nullptr});
+    entries_.push_back({cookie, peer, Completion::Kind::done, ErrorCode::ok, nullptr});
   }
   /// Of work requests that post() accepted earlier: there may be more of them than has_room() allows for.
   void done_later(Rank peer, std::uint64_t cookie) {
@@ -33,20 +33,20 @@ class Completions {
   }
   void failed(Rank peer, std::uint64_t cookie, ErrorCode status, std::string detail) {
     entries_.push_back(
-        {cookie, peer, core::Completion::Kind::done, status, std::make_unique<std::string>(std::move(detail))});
+        {cookie, peer, Completion::Kind::done, status, std::make_unique<std::string>(std::move(detail))});
   }
   void connected(Rank peer) {
     make_room();
-    entries_.push_back({0, peer, core::Completion::Kind::connected, ErrorCode::ok, nullptr});
+    entries_.push_back({0, peer, Completion::Kind::connected, ErrorCode::ok, nullptr});
   }
   void lost(Rank peer, const Status& why) {
     make_room();
     entries_.push_back(
-        {0, peer, core::Completion::Kind::peer_lost, why.code(), std::make_unique<std::string>(why.message())});
+        {0, peer, Completion::Kind::peer_lost, why.code(), std::make_unique<std::string>(why.message())});
   }
 
   /// Moves up to out.size() into `out`. Their words stay valid until forget_words().
-  std::size_t take(std::span<core::Completion> out) {
+  std::size_t take(std::span<Completion> out) {
     std::size_t n = 0;
     for (; n < out.size() && !entries_.empty(); ++n) {
       Entry& entry = entries_.front();
@@ -72,7 +72,7 @@ class Completions {
   struct Entry {
     std::uint64_t cookie = 0;
     Rank peer = 0;
-    core::Completion::Kind kind = core::Completion::Kind::done;
+    Completion::Kind kind = Completion::Kind::done;
     ErrorCode status = ErrorCode::ok;
     std::unique_ptr<std::string> detail;
   };
@@ -85,4 +85,4 @@ class Completions {
   std::vector<std::unique_ptr<std::string>> words_;
 };
 
-}  // namespace godwit::shm
+}  // namespace godwit::core
