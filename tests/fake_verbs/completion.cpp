@@ -41,7 +41,7 @@ void CompletionQueue::fail() {
   ProcessState& process = *owner->process;
   for (const auto& [key, pair] : process.queue_pairs) {
     const bool ours = pair->sends == this || pair->receptions == this;
-    if (!ours || pair->state == IBV_QPS_ERR || pair->state == IBV_QPS_RESET) continue;
+    if (!ours || pair->condition == IBV_QPS_ERR || pair->condition == IBV_QPS_RESET) continue;
     raise(*pair, IBV_EVENT_QP_FATAL);
     enter_error(*process.world, *pair);
   }
@@ -91,6 +91,7 @@ int poll_cq(ibv_cq* queue, int most, ibv_wc* completions) noexcept {
   ProcessState& process = *cq.owner->process;
   const std::lock_guard lock(process.world->mutex);
   if (const int error = process.count(Call::poll_cq)) return -error;
+  if (process.dead) return 0;
   return cq.take(most, completions);
 }
 

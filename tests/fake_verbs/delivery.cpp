@@ -19,6 +19,7 @@ bool waits_for_fetches(QueuePair& pair, const SendRequest& request) {
 }
 
 void delivered(World& world, QueuePair& pair, SendRequest& request, ibv_wc_status status) {
+  if (pair.condition != IBV_QPS_RTS) return;  // it failed meanwhile, flushed, because peer or queue are its own
   if (status == IBV_WC_SUCCESS) status = request.forced;
   ++pair.sent;
   if (pair.device->is_iwarp() && !is_fetch(request)) {  // completed long ago: the error has no way back
@@ -53,7 +54,7 @@ void unreachable(World& world, QueuePair& pair) {
 
 /// iWARP: a send or write is complete as soon as it is in the stream, copied.
 void complete_early(World& world, QueuePair& pair) {
-  while (pair.done < pair.posted && pair.state == IBV_QPS_RTS && !pair.silent) {
+  while (pair.done < pair.posted && pair.condition == IBV_QPS_RTS && !pair.silent) {
     SendRequest& request = pair.request(pair.done);
     if (is_fetch(request) || pair.done < pair.sent) return;
     Pieces local;
@@ -68,7 +69,7 @@ void complete_early(World& world, QueuePair& pair) {
 }  // namespace
 
 bool deliver_next(World& world, QueuePair& pair) {
-  if (pair.sent == pair.posted || pair.state != IBV_QPS_RTS || pair.failing || pair.silent) return false;
+  if (pair.sent == pair.posted || pair.condition != IBV_QPS_RTS || pair.failing || pair.silent) return false;
   SendRequest& request = pair.request(pair.sent);
   if (waits_for_fetches(pair, request)) return false;
   if (request.forced != IBV_WC_SUCCESS && !request.forced_executed) {

@@ -192,7 +192,7 @@ ibv_wc_status collect(World& world, QueuePair& pair, std::uint64_t number, Piece
 
 std::optional<ibv_wc_status> execute(World& world, QueuePair& pair, QueuePair& peer, SendRequest& request,
                                      const Pieces& local) {
-  if (peer.state == IBV_QPS_RTR && !peer.established) {
+  if (peer.condition == IBV_QPS_RTR && !peer.established) {
     peer.established = true;
     raise(peer, IBV_EVENT_COMM_EST);
   }

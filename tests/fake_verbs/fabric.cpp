@@ -111,7 +111,7 @@ void Fabric::remove_device(std::string_view host, std::string_view name) {
     device->removed = true;
     raise(*device, IBV_EVENT_DEVICE_FATAL);
     for (const auto& [number, pair] : world_->pairs) {
-      if (pair->device == device.get() && pair->state != IBV_QPS_RESET) enter_error(*world_, *pair);
+      if (pair->device == device.get() && pair->condition != IBV_QPS_RESET) enter_error(*world_, *pair);
     }
     ++world_->epoch;
     world_->kick();
@@ -145,7 +145,7 @@ void Fabric::kill(Process& process) {
 void Fabric::connect_iwarp(ibv_qp* one, ibv_qp* other, std::uint8_t reads) {
   const std::lock_guard lock(world_->mutex);
   const auto connect = [&](QueuePair& pair, const QueuePair& peer) {
-    if (!pair.device->is_iwarp() || (pair.state != IBV_QPS_RESET && pair.state != IBV_QPS_INIT)) {
+    if (!pair.device->is_iwarp() || (pair.condition != IBV_QPS_RESET && pair.condition != IBV_QPS_INIT)) {
       throw std::invalid_argument("connect_iwarp needs fresh queue pairs of iWARP");
     }
     pair.port = &pair.device->ports.at(0);
@@ -153,7 +153,7 @@ void Fabric::connect_iwarp(ibv_qp* one, ibv_qp* other, std::uint8_t reads) {
     pair.attributes.dest_qp_num = peer.qp_num;
     pair.attributes.max_rd_atomic = pair.attributes.max_dest_rd_atomic = reads;
     pair.attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-    pair.state = IBV_QPS_RTS;
+    pair.condition = pair.state = IBV_QPS_RTS;
     pair.used = true;
   };
   auto& first = static_cast<QueuePair&>(*one);

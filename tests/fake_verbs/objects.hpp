@@ -166,6 +166,8 @@ struct QueuePair : ibv_qp {
   std::vector<std::byte> inlined;
   std::uint64_t posted = 0, sent = 0, done = 0, freed = 0;
 
+  // Of the adapter; ibv_qp::state is what modify_qp and query_qp last told the caller.
+  ibv_qp_state condition;
   ibv_qp_attr attributes{};
   Port* port = nullptr;
   Hold hold = Hold::nothing;

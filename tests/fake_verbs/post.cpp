@@ -30,7 +30,7 @@ int check_opcode(const QueuePair& pair, ibv_wr_opcode opcode) {
 
 int check(const QueuePair& pair, const ibv_send_wr& request) {
   if (pair.device->removed) return EIO;
-  if (pair.state != IBV_QPS_RTS && pair.state != IBV_QPS_ERR) return EINVAL;
+  if (pair.condition != IBV_QPS_RTS && pair.condition != IBV_QPS_ERR) return EINVAL;
   if (const int error = check_opcode(pair, request.opcode)) return error;
   if (request.num_sge < 0 || static_cast<unsigned>(request.num_sge) > pair.most_pieces_per_request) return EINVAL;
   return pair.posted - std::min(pair.freed, pair.sent) == pair.requests.size() ? ENOMEM : 0;
@@ -152,7 +152,7 @@ int post_send(ibv_qp* handle, ibv_send_wr* request, ibv_send_wr** bad) noexcept 
     *bad = request;
     break;
   }
-  if (pair.state == IBV_QPS_ERR) {
+  if (pair.condition == IBV_QPS_ERR) {
     flush(pair);
   } else {
     advance(world, pair);
@@ -166,12 +166,12 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* request, ibv_recv_wr** bad) noexcept 
   World& world = *process.world;
   const std::lock_guard lock(world.mutex);
   if (process.dead) return 0;
-  if (pair.state == IBV_QPS_RESET || pair.shared != nullptr) {
+  if (pair.condition == IBV_QPS_RESET || pair.shared != nullptr) {
     *bad = request;
     return EINVAL;
   }
   const int error = post_receives(process, Call::post_recv, pair.own_receives, request, bad);
-  if (pair.state == IBV_QPS_ERR) flush(pair);
+  if (pair.condition == IBV_QPS_ERR) flush(pair);
   world.kick();
   return error;
 }

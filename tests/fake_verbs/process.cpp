@@ -1,9 +1,10 @@
 // Process: devices, faults, counters. Its objects are in resources.cpp.
 #include "fake_verbs/process.hpp"
 
+#include <endian.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "fake_verbs/device.hpp"
 #include "fake_verbs/world.hpp"
@@ -220,7 +221,7 @@ std::vector<std::string> ProcessState::leaks() const {
     for (std::size_t i = 0; i < count; ++i) found.emplace_back(what);
   };
   for (const auto& [key, pair] : queue_pairs) {
-    found.push_back("queue pair " + std::to_string(pair->qp_num) + " in " + state_names[pair->state]);
+    found.push_back("queue pair " + std::to_string(pair->qp_num) + " in " + state_names[pair->condition]);
   }
   for (const auto& [key, region] : regions) found.push_back("region of " + std::to_string(region->length) + " bytes");
   several(receive_queues.size(), "shared receive queue");

@@ -51,7 +51,7 @@ QueuePair::QueuePair(Domain* domain, const ibv_qp_init_attr& wanted)
   recv_cq = wanted.recv_cq;
   srq = wanted.srq;
   qp_type = wanted.qp_type;
-  state = IBV_QPS_RESET;
+  condition = state = IBV_QPS_RESET;
   attributes.cap = wanted.cap;
 }
 
@@ -88,8 +88,8 @@ void complete_receive(QueuePair& pair, ReceiveQueue::Request& request, const ibv
 }
 
 void enter_error(World& world, QueuePair& pair) {
-  if (pair.state == IBV_QPS_ERR) return;
-  pair.state = IBV_QPS_ERR;
+  if (pair.condition == IBV_QPS_ERR) return;
+  pair.condition = IBV_QPS_ERR;
   ++world.epoch;
   flush(pair);
   if (pair.shared != nullptr) raise(pair, IBV_EVENT_QP_LAST_WQE_REACHED);
@@ -121,7 +121,7 @@ void enter_reset(QueuePair& pair) {
   ReceiveQueue& own = pair.own_receives;
   own.posted = own.taken = own.freed = 0;
   pair.failing = pair.silent = pair.established = false;
-  pair.state = IBV_QPS_RESET;
+  pair.condition = IBV_QPS_RESET;
   const ibv_qp_cap cap = pair.attributes.cap;
   pair.attributes = {};
   pair.attributes.cap = cap;

@@ -293,15 +293,18 @@ int Process::modify_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask) noexcept
   const std::lock_guard lock(state_->world->mutex);
   if (const int error = state_->count(Call::modify_qp)) return error;
   if (state_->dead) return 0;
-  return modify(*state_->world, static_cast<QueuePair&>(*pair), *attributes, mask);
+  auto& own = static_cast<QueuePair&>(*pair);
+  const int error = modify(*state_->world, own, *attributes, mask);
+  if (error == 0) own.state = own.condition;
+  return error;
 }
 
 int Process::query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int /*mask*/, ibv_qp_init_attr* initial) noexcept {
   const std::lock_guard lock(state_->world->mutex);
   if (const int error = state_->count(Call::query_qp)) return error;
-  const auto& own = static_cast<QueuePair&>(*pair);
+  auto& own = static_cast<QueuePair&>(*pair);
   *attributes = own.attributes;
-  attributes->qp_state = attributes->cur_qp_state = own.state;
+  attributes->qp_state = attributes->cur_qp_state = own.state = own.condition;
   *initial = {own.qp_context, own.send_cq, own.recv_cq, own.srq, own.attributes.cap, own.qp_type, own.all_signalled};
   return 0;
 }

@@ -56,12 +56,12 @@ QueuePair* find_peer(const World& world, const QueuePair& pair) {
 
 QueuePair::Reach evaluate(const World& world, const QueuePair& pair, const QueuePair* peer) {
   using Reach = QueuePair::Reach;
-  if (peer == nullptr || peer->state == IBV_QPS_ERR) return Reach::never;
+  if (peer == nullptr || peer->condition == IBV_QPS_ERR) return Reach::never;
   const bool iwarp = pair.device->is_iwarp();
-  if (peer->state == IBV_QPS_RESET) return peer->used ? Reach::never : Reach::not_yet;
+  if (peer->condition == IBV_QPS_RESET) return peer->used ? Reach::never : Reach::not_yet;
   if (!iwarp && !leads_to(pair.attributes.ah_attr, *pair.port, *peer->port)) return Reach::never;
   if (!path_works(world, *pair.port, *peer->port)) return Reach::never;
-  if (peer->state == IBV_QPS_INIT) return Reach::not_yet;
+  if (peer->condition == IBV_QPS_INIT) return Reach::not_yet;
   if (peer->attributes.dest_qp_num != pair.qp_num) return Reach::never;
   if (iwarp) return Reach::ready;
   // Acknowledgements must find their way back, and the first packet must be the expected one.

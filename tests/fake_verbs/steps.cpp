@@ -17,7 +17,7 @@ struct Candidate {
 std::vector<Candidate> candidates(const World& world) {
   std::vector<Candidate> found;
   for (const auto& [number, pair] : world.pairs) {
-    if (pair->state != IBV_QPS_RTS || pair->home->process->dead) continue;
+    if (pair->condition != IBV_QPS_RTS || pair->home->process->dead) continue;
     if (pair->done < pair->sent) found.push_back({pair->request(pair->done).order, pair, true});
     if (pair->sent < pair->posted && !pair->failing && !pair->silent) {
       found.push_back({pair->request(pair->sent).order, pair, false});
@@ -44,7 +44,7 @@ void set_hold(World& world, QueuePair& pair, Hold what) {
   if (what == Hold::everything) return;
   while (what == Hold::nothing && acknowledge_next(world, pair)) {
   }
-  if (pair.state == IBV_QPS_RTS) advance(world, pair);
+  if (pair.condition == IBV_QPS_RTS) advance(world, pair);
 }
 
 }  // namespace
@@ -89,12 +89,12 @@ bool Fabric::step(std::mt19937& random) {
 
 bool Fabric::deliver(std::uint32_t pair) {
   const std::lock_guard lock(world_->mutex);
-  return deliver_next(*world_, world_->find(pair));
+  return happen(*world_, {0, &world_->find(pair), false});
 }
 
 bool Fabric::acknowledge(std::uint32_t pair) {
   const std::lock_guard lock(world_->mutex);
-  return acknowledge_next(*world_, world_->find(pair));
+  return happen(*world_, {0, &world_->find(pair), true});
 }
 
 std::size_t Fabric::run() {
@@ -106,7 +106,7 @@ std::size_t Fabric::run() {
 bool Fabric::time_out(std::uint32_t number) {
   const std::lock_guard lock(world_->mutex);
   QueuePair& pair = world_->find(number);
-  if (pair.done >= pair.posted || pair.state != IBV_QPS_RTS) return false;
+  if (pair.done >= pair.posted || pair.condition != IBV_QPS_RTS) return false;
   fail_oldest(*world_, pair, IBV_WC_RETRY_EXC_ERR);
   return true;
 }

@@ -95,9 +95,9 @@ void take(QueuePair& pair, const ibv_qp_attr& wanted, int mask) {
 }  // namespace
 
 int modify(World& world, QueuePair& pair, const ibv_qp_attr& attributes, int mask) {
-  const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attributes.qp_state : pair.state;
-  if (!allowed(pair.state, to, mask)) return EINVAL;
-  if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != pair.state) return EINVAL;
+  const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attributes.qp_state : pair.condition;
+  if (!allowed(pair.condition, to, mask)) return EINVAL;
+  if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != pair.condition) return EINVAL;
   if (to == IBV_QPS_ERR) {
     enter_error(world, pair);
   } else if (to == IBV_QPS_RESET) {
@@ -107,7 +107,7 @@ int modify(World& world, QueuePair& pair, const ibv_qp_attr& attributes, int mas
     if (pair.device->is_iwarp() && to != IBV_QPS_INIT && (mask & ~IBV_QP_ACCESS_FLAGS) != 0) return EINVAL;
     if (!good_values(pair, attributes, mask)) return EINVAL;
     take(pair, attributes, mask);
-    pair.state = to;
+    pair.condition = to;
     pair.used = pair.used || to == IBV_QPS_RTR;
   }
   ++world.epoch;
