@@ -1,0 +1,36 @@
+// Scatter/gather copies between registered memory. Internal to the fake.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "fake_verbs/objects.hpp"
+
+namespace godwit::fake_verbs {
+
+/// Memory that takes part in a transfer, resolved from keys.
+struct Pieces {
+  struct Piece {
+    std::byte* data;
+    std::size_t bytes;
+  };
+
+  void add(std::byte* data, std::size_t bytes) {
+    if (bytes == 0) return;
+    pieces[count++] = {data, bytes};
+    total += bytes;
+  }
+
+  std::array<Piece, most_pieces> pieces;  // not initialised
+  unsigned count = 0;
+  std::size_t total = 0;
+
+  Pieces() noexcept {
+  }  // NOLINT(modernize-use-equals-default): = default would initialise where it is value-initialised
+};
+
+/// Copies from.total bytes; `to` has room for them.
+void copy(const Pieces& from, const Pieces& to);
+
+}  // namespace godwit::fake_verbs
