@@ -12,8 +12,6 @@ namespace godwit::core {
 
 namespace {
 
-constexpr std::string_view no_verbs = "this build has no verbs transport yet";
-
 // NCCL's levels, least first: VERSION prints the version only, which our tools do anyway; ABORT is INFO that
 // stops at the first error.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> debug_levels{
@@ -34,11 +32,6 @@ void add_nccl_aliases(OptionSet& options) {
   options.alias("NCCL_ALGO", "ALGO");
   options.alias("NCCL_TREE_THRESHOLD", "TREE_THRESHOLD");
   options.alias("NCCL_SOCKET_IFNAME", "SOCKET_IFNAME");
-  for (const char* name : {"NCCL_IB_DISABLE", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"}) options.ignore(name, no_verbs);
-}
-
-void add_absent_options(OptionSet& options) {
-  for (const char* name : {"GODWIT_IB_DISABLE", "GODWIT_IB_HCA", "GODWIT_IB_GID_INDEX"}) options.ignore(name, no_verbs);
 }
 
 }  // namespace godwit::core

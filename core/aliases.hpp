@@ -1,13 +1,12 @@
-// Variables that our users' scripts set for other programs or other builds.
+// Variables that our users' scripts set for other programs.
 #pragma once
 
 #include "core/options.hpp"
 
 namespace godwit::core {
 
-/// NCCL_* variables with NCCL's meaning. CoreOptions must have been added. Other NCCL_* names are not ours.
+/// NCCL_* variables of the engine with NCCL's meaning; transports add theirs. CoreOptions must have been added. Other
+/// NCCL_* names are not ours.
 void add_nccl_aliases(OptionSet& options);
-/// Options of transports that this build does not have: set, they are a warning instead of an unknown name.
-void add_absent_options(OptionSet& options);
 
 }  // namespace godwit::core

@@ -15,6 +15,8 @@
 #include "runtime/placement.hpp"
 #include "runtime/transports.hpp"
 #include "shm/options.hpp"
+#include "verbs/aliases.hpp"
+#include "verbs/options.hpp"
 
 namespace godwit {
 
@@ -31,8 +33,9 @@ std::unique_ptr<core::OptionSet> make_options() {
   auto options = std::make_unique<core::OptionSet>();
   options->add<core::CoreOptions>();
   options->add<shm::ShmOptions>();
+  options->add<verbs::VerbsOptions>();
   core::add_nccl_aliases(*options);
-  core::add_absent_options(*options);
+  verbs::add_nccl_aliases(*options);
   return options;
 }
 

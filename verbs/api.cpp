@@ -1,46 +1,12 @@
 #include "verbs/api.hpp"
 
-#include <ifaddrs.h>
-#include <netinet/in.h>
-#include <bit>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 
+#include "verbs/net_interfaces.hpp"
+
 namespace godwit::verbs {
 namespace {
-
-unsigned ones(const void* mask, std::size_t bytes) {
-  unsigned count = 0;
-  for (std::size_t i = 0; i < bytes; ++i)
-    count += static_cast<unsigned>(std::popcount(static_cast<const std::uint8_t*>(mask)[i]));
-  return count;
-}
-
-// Prefix length of `address` if it is the IP address that the GID holds.
-unsigned subnet_bits_of(const ibv_gid& gid, const sockaddr* address, const sockaddr* mask) {
-  constexpr std::uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (address->sa_family == AF_INET6) {
-    const auto* ip = reinterpret_cast<const sockaddr_in6*>(address);
-    if (std::memcmp(&ip->sin6_addr, gid.raw, 16) != 0) return 0;
-    return ones(&reinterpret_cast<const sockaddr_in6*>(mask)->sin6_addr, 16);
-  }
-  if (address->sa_family != AF_INET || std::memcmp(gid.raw, mapped, 12) != 0) return 0;
-  const auto* ip = reinterpret_cast<const sockaddr_in*>(address);
-  if (std::memcmp(&ip->sin_addr, gid.raw + 12, 4) != 0) return 0;
-  return 96 + ones(&reinterpret_cast<const sockaddr_in*>(mask)->sin_addr, 4);
-}
-
-unsigned interface_subnet_bits(const ibv_gid& gid) {
-  ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) return 0;
-  unsigned bits = 0;
-  for (const ifaddrs* one = all; one != nullptr && bits == 0; one = one->ifa_next)
-    if (one->ifa_addr != nullptr && one->ifa_netmask != nullptr)
-      bits = subnet_bits_of(gid, one->ifa_addr, one->ifa_netmask);
-  freeifaddrs(all);
-  return bits;
-}
 
 class SystemApi final : public Api {
  public:
@@ -71,7 +37,7 @@ class SystemApi final : public Api {
       return {};
     }
   }
-  unsigned subnet_bits(const ibv_gid& gid) noexcept override { return interface_subnet_bits(gid); }
+  std::vector<NetInterface> net_interfaces() noexcept override { return system_net_interfaces(); }
 
   ibv_pd* alloc_pd(ibv_context* context) noexcept override { return ibv_alloc_pd(context); }
   int dealloc_pd(ibv_pd* domain) noexcept override { return ibv_dealloc_pd(domain); }

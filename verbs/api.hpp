@@ -10,6 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "verbs/facts.hpp"
 
 namespace godwit::verbs {
 
@@ -29,8 +32,8 @@ class Api {
   virtual int query_pkey(ibv_context* context, std::uint8_t port, int index, std::uint16_t* key) noexcept = 0;
   /// What sysfs has under the device, "node_guid" or "ports/1/phys_state"; empty: nothing. Never throws.
   virtual std::string read_attribute(ibv_device* device, const char* path) noexcept = 0;
-  /// How many bits of a GID that is an IP address of this host name its subnet (IPv4: 96 more); 0: unknown.
-  virtual unsigned subnet_bits(const ibv_gid& /*gid*/) noexcept { return 0; }
+  /// The network interfaces of this host (of this name space); empty: unknown. Never throws.
+  virtual std::vector<NetInterface> net_interfaces() noexcept { return {}; }
 
   virtual ibv_pd* alloc_pd(ibv_context* context) noexcept = 0;
   virtual int dealloc_pd(ibv_pd* domain) noexcept = 0;

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "verbs/gid_choice.hpp"
@@ -35,34 +36,40 @@ std::string unusable_words(const DeviceFacts& device, const PortFacts& port) {
   return {};
 }
 
+PortLeftOut left_out_port(std::size_t position, const DeviceFacts& device, unsigned port, std::string reason) {
+  std::string line = fmt::format("{}: {}", port_name(device, port), reason);
+  return {position, port, std::move(reason), std::move(line)};
+}
+
 std::vector<Candidate> usable_ports(std::span<const DeviceFacts> devices, const HcaFilter& filter,
                                     const VerbsOptions& options, const Placement& here,
-                                    std::vector<std::string>& left_out) {
+                                    std::vector<PortLeftOut>& left_out) {
   std::vector<Candidate> ports;
   for (std::size_t position = 0; position < devices.size(); ++position)
     for (const PortFacts& port : devices[position].ports) {
       const DeviceFacts& device = devices[position];
-      std::string reason = filter.allows(device.name, port.number)
-                               ? unusable_words(device, port)
-                               : fmt::format("not allowed by {}", options.hca.origin());
+      std::string reason = !filter.allows(device.name, port.number)
+                               ? fmt::format("not allowed by {}", options.hca.origin())
+                               : unusable_words(device, port);
       if (reason.empty())
         ports.push_back({position, &device, &port, static_cast<unsigned>(ports.size()), here.to(device.numa_node)});
       else
-        left_out.push_back(fmt::format("{}: {}", port_name(device, port.number), reason));
+        left_out.push_back(left_out_port(position, device, port.number, std::move(reason)));
     }
   return ports;
 }
 
-template <class Reason>
-void leave_out(std::vector<Candidate>& ports, std::vector<std::string>& left_out, auto&& condition, Reason&& reason) {
+void leave_out(std::vector<Candidate>& ports, std::vector<PortLeftOut>& left_out, auto&& condition, auto&& reason) {
   std::erase_if(ports, [&](const Candidate& candidate) {
     const bool out = condition(candidate);
-    if (out) left_out.push_back(fmt::format("{}: {}", candidate.name(), reason(candidate)));
+    if (out)
+      left_out.push_back(
+          left_out_port(candidate.position, *candidate.device, candidate.port->number, reason(candidate)));
     return out;
   });
 }
 
-void keep_the_best(std::vector<Candidate>& ports, std::vector<std::string>& left_out) {
+void keep_the_best(std::vector<Candidate>& ports, std::vector<PortLeftOut>& left_out) {
   if (ports.empty()) return;
   const auto rate = [](const Candidate& candidate) { return candidate.port->rate_Gbps; };
   const double fastest = rate(*std::ranges::max_element(ports, {}, rate));
@@ -120,12 +127,10 @@ PortChoice choose(const Candidate& candidate, const Candidate& best, std::size_t
   GidChoice gid = choose_gid(*candidate.port, candidate.device->protocol, static_cast<int>(*options.gid_index),
                              candidate.name(), options.gid_index.origin());
   choice.reason = place_words(candidate, best, ports);
-  if (gid.gids.empty()) {
-    choice.reason += fmt::format("; {}", gid.reason);
-  } else {
-    choice.gid = gid.gids.front();
-    choice.reason += fmt::format("; GID {}: {}", gid_text(*choice.gid), gid.reason);
-  }
+  if (!gid.gids.empty()) choice.gid = gid.gids.front();
+  if (choice.gid && candidate.device->protocol != Protocol::iwarp)
+    choice.reason += fmt::format("; GID {}", gid_text(*choice.gid));
+  choice.reason += fmt::format("; {}", gid.reason);
   choice.gids = std::move(gid.gids);
   if (!gid.warning.empty()) warnings.push_back(std::move(gid.warning));
   const auto wish = static_cast<unsigned>(*options.mtu);
@@ -141,6 +146,13 @@ PortChoice choose(const Candidate& candidate, const Candidate& best, std::size_t
 PortChoices choose_ports(std::span<const DeviceFacts> devices, const VerbsOptions& options, const Placement& here) {
   const HcaFilter filter(*options.hca, options.hca.origin());
   PortChoices result;
+  if (*options.disable) {
+    for (std::size_t position = 0; position < devices.size(); ++position)
+      for (const PortFacts& port : devices[position].ports)
+        result.left_out.push_back(left_out_port(position, devices[position], port.number,
+                                                fmt::format("switched off by {}", options.disable.origin())));
+    return result;
+  }
   result.warnings = filter.check(devices);
   std::vector<Candidate> ports = usable_ports(devices, filter, options, here, result.left_out);
   const std::size_t usable = ports.size();
@@ -151,6 +163,12 @@ PortChoices choose_ports(std::span<const DeviceFacts> devices, const VerbsOption
 }
 
 std::string port_name(const DeviceFacts& device, unsigned port) { return fmt::format("{} port {}", device.name, port); }
+
+std::string left_out_text(std::span<const PortLeftOut> ports) {
+  std::string text;
+  for (const PortLeftOut& one : ports) text += fmt::format("{}{}", text.empty() ? "" : "; ", one.line);
+  return text;
+}
 
 MtuChoice agree_mtu(unsigned local, unsigned remote, std::string_view local_name, std::string_view remote_name) {
   MtuChoice choice{std::min(local, remote), {}};

@@ -22,20 +22,30 @@ struct PortChoice {
   std::size_t device = 0;  // position among the facts
   unsigned port = 1;
   unsigned rail = 0;  // position among this host's usable ports in the order of names: the same for all its processes
-  std::optional<GidEntry> gid;  // InfiniBand without global routing and iWARP do without
+  std::optional<GidEntry> gid;  // nothing: InfiniBand by LID alone. iWARP: only its net_device means something
   std::vector<GidEntry> gids;   // the best of each kind, `gid` first: for a peer that lacks the kind of `gid`
   unsigned mtu = 0;             // bytes: the port's, or less by GODWIT_IB_MTU
   std::string reason;           // "nearest to this process (NUMA node 1); GID index 3, ...: RoCE v2 ... comes first"
 };
 
+/// A port that is not used, and why: "Down, physically Polling".
+struct PortLeftOut {
+  std::size_t device = 0;  // position among the facts
+  unsigned port = 1;
+  std::string reason;
+  std::string line;  // "mlx5_1 port 1: Down, physically Polling"
+};
+std::string left_out_text(std::span<const PortLeftOut> ports);  // the lines, with semicolons between
+
 struct PortChoices {
-  std::vector<PortChoice> ports;      // best first
-  std::vector<std::string> left_out;  // "mlx5_1 port 1: Down": one line each; why, when `ports` is empty
+  std::vector<PortChoice> ports;  // best first
+  std::vector<PortLeftOut> left_out;
   std::vector<std::string> warnings;
 };
 
-/// Throws Error(invalid_argument) when GODWIT_IB_HCA matches none of the ports that there are, or GODWIT_IB_GID_INDEX
-/// or _PKEY names an empty slot of a port that is to be used: the text lists what there is.
+/// No port at all with GODWIT_IB_DISABLE. Throws Error(invalid_argument) when GODWIT_IB_HCA matches none of the ports
+/// that there are, or GODWIT_IB_GID_INDEX or _PKEY names an empty slot of a port that is to be used: the text lists
+/// what there is.
 PortChoices choose_ports(std::span<const DeviceFacts> devices, const VerbsOptions& options, const Placement& here);
 
 std::string port_name(const DeviceFacts& device, unsigned port);  // "mlx5_0 port 1"

@@ -27,6 +27,7 @@ struct OpenDevice {
   ibv_device* device;
   ibv_context* context;
   std::string name;
+  std::span<const NetInterface> interfaces;
 
   std::string attribute(const std::string& path) const { return api.read_attribute(device, path.c_str()); }
 };
@@ -76,10 +77,26 @@ std::optional<PortFacts> read_port(const OpenDevice& open, std::uint8_t number, 
   port.lid = attributes.lid;
   port.sm_lid = attributes.sm_lid;
   port.lmc = attributes.lmc;
+  port.capabilities = attributes.port_cap_flags;
   port.max_message = attributes.max_msg_sz;
   port.pkeys = read_pkeys(open, number, attributes.pkey_tbl_len);
   gid_slots += positive(attributes.gid_tbl_len);
   return port;
+}
+
+// What knows the address of a GID: by it the subnet.
+unsigned prefix_bits(const OpenDevice& open, const Gid& gid) {
+  for (const NetInterface& interface : open.interfaces)
+    for (const NetInterface::Address& address : interface.addresses)
+      if (address.gid == gid) return address.prefix_bits;
+  return 0;
+}
+
+// A GID of iWARP begins with the MAC address of its interface, which the kernel does not name.
+std::string interface_with_mac(const OpenDevice& open, const Gid& gid) {
+  for (const NetInterface& interface : open.interfaces)
+    if (std::equal(interface.mac.begin(), interface.mac.end(), gid.begin())) return interface.name;
+  return {};
 }
 
 std::string net_device_name(const OpenDevice& open, const ibv_gid_entry& entry) {
@@ -90,7 +107,7 @@ std::string net_device_name(const OpenDevice& open, const ibv_gid_entry& entry) 
   return name;
 }
 
-std::optional<GidEntry> to_entry(const OpenDevice& open, const ibv_gid_entry& raw) {
+std::optional<GidEntry> to_entry(const OpenDevice& open, const ibv_gid_entry& raw, Protocol protocol) {
   GidEntry entry;
   entry.index = raw.gid_index;
   std::ranges::copy(raw.gid.raw, entry.gid.begin());
@@ -105,11 +122,12 @@ std::optional<GidEntry> to_entry(const OpenDevice& open, const ibv_gid_entry& ra
       return std::nullopt;
   }
   entry.net_device = net_device_name(open, raw);
-  if (entry.type != GidType::infiniband) entry.prefix_bits = open.api.subnet_bits(raw.gid);
+  if (entry.net_device.empty() && protocol == Protocol::iwarp) entry.net_device = interface_with_mac(open, entry.gid);
+  if (entry.type != GidType::infiniband) entry.prefix_bits = prefix_bits(open, entry.gid);
   return entry;
 }
 
-void read_gids(const OpenDevice& open, std::vector<PortFacts>& ports, std::size_t slots) {
+void read_gids(const OpenDevice& open, std::vector<PortFacts>& ports, std::size_t slots, Protocol protocol) {
   std::vector<ibv_gid_entry> table(slots);
   const ssize_t count = slots == 0 ? 0 : open.api.query_gid_table(open.context, table.data(), table.size());
   if (count < 0) {
@@ -120,7 +138,7 @@ void read_gids(const OpenDevice& open, std::vector<PortFacts>& ports, std::size_
   for (const ibv_gid_entry& raw : std::span(table).first(std::min(slots, static_cast<std::size_t>(count)))) {
     const auto port = std::ranges::find(ports, raw.port_num, &PortFacts::number);
     if (port == ports.end()) continue;
-    if (auto entry = to_entry(open, raw)) {
+    if (auto entry = to_entry(open, raw, protocol)) {
       if (port->net_device.empty()) port->net_device = entry->net_device;
       port->gids.push_back(std::move(*entry));
     }
@@ -168,11 +186,12 @@ std::optional<DeviceFacts> read_device(const OpenDevice& open, Protocol protocol
   for (unsigned number = 1; number <= attributes.phys_port_cnt; ++number)
     if (auto port = read_port(open, static_cast<std::uint8_t>(number), protocol, gid_slots))
       facts.ports.push_back(std::move(*port));
-  read_gids(open, facts.ports, gid_slots);
+  read_gids(open, facts.ports, gid_slots, protocol);
   return facts;
 }
 
-std::optional<DeviceFacts> ask_device(Api& api, core::Log& log, ibv_device* device) {
+std::optional<DeviceFacts> ask_device(Api& api, core::Log& log, ibv_device* device,
+                                      std::span<const NetInterface> interfaces) {
   const char* given = api.get_device_name(device);
   const std::string name = given != nullptr ? given : "?";
   const auto protocol = protocol_of(*device);
@@ -188,7 +207,7 @@ std::optional<DeviceFacts> ask_device(Api& api, core::Log& log, ibv_device* devi
              std::strerror(error));
     return std::nullopt;
   }
-  return read_device({api, log, device, context.get(), name}, *protocol);
+  return read_device({api, log, device, context.get(), name, interfaces}, *protocol);
 }
 
 }  // namespace
@@ -203,9 +222,10 @@ std::vector<DeviceFacts> discover(Api& api, core::Log& log) {
              error == ENOSYS ? "; the kernel module ib_uverbs is not loaded" : "");
     return {};
   }
+  const std::vector<NetInterface> interfaces = api.net_interfaces();
   std::vector<DeviceFacts> devices;
   for (ibv_device* device : std::span(list.get(), positive(count)))
-    if (auto facts = ask_device(api, log, device)) devices.push_back(std::move(*facts));
+    if (auto facts = ask_device(api, log, device, interfaces)) devices.push_back(std::move(*facts));
   std::ranges::sort(devices, name_is_before, &DeviceFacts::name);
   return devices;
 }

@@ -25,6 +25,17 @@ struct GidEntry {
   friend bool operator==(const GidEntry&, const GidEntry&) = default;
 };
 
+/// A network interface, as far as it says something of GIDs.
+struct NetInterface {
+  struct Address {
+    Gid gid{};  // IPv4 as ::ffff:a.b.c.d
+    unsigned prefix_bits = 0;
+  };
+  std::string name;
+  std::array<std::uint8_t, 6> mac{};  // zeros: none
+  std::vector<Address> addresses;
+};
+
 struct PortFacts {
   unsigned number = 1;
   bool active = false;
@@ -40,6 +51,7 @@ struct PortFacts {
   std::uint16_t lid = 0;
   std::uint16_t sm_lid = 0;
   std::uint8_t lmc = 0;
+  std::uint32_t capabilities = 0;    // IBV_PORT_*
   std::size_t max_message = 0;       // bytes
   std::vector<GidEntry> gids;        // empty slots are left out
   std::vector<std::uint16_t> pkeys;  // by index, 0: empty slot

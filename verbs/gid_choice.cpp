@@ -109,7 +109,8 @@ GidChoice choose_gid(const PortFacts& port, Protocol protocol, int index, std::s
   }
   GidChoice choice{best_of_each_kind(port.gids), {}, {}};
   if (protocol == Protocol::iwarp) {
-    choice.reason = "iWARP is addressed by IP";
+    choice.reason = port.net_device.empty() ? "iWARP, addressed by IP"
+                                            : fmt::format("iWARP, addressed by the IP address of {}", port.net_device);
   } else if (choice.gids.empty()) {
     choice.reason = port.link == LinkLayer::infiniband
                         ? "no GID, the LID is enough within a subnet"

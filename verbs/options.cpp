@@ -27,7 +27,7 @@ VerbsOptions::VerbsOptions()
     : OptionGroup("verbs"),
       disable(*this, "IB_DISABLE", false, "do not use RDMA adapters"),
       hca(*this, "IB_HCA", "",
-          "adapters to use: exact names, comma separated, with ports (mlx5_0:1,mlx5_2); ^ in front: all but these"),
+          "adapters to use: exact names or patterns, with ports: mlx5_0:1,mlx5_4*; ^ in front: all but these"),
       gid_index(*this, "IB_GID_INDEX", -1, "index of the port's GID on RoCE and routed InfiniBand; -1: chosen",
                 between(-1, 65535)),
       traffic_class(*this, "IB_TC", 0, "traffic class of RoCE and global routes", between(0, 255)),

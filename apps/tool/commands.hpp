@@ -18,6 +18,7 @@ using Action = std::function<int()>;
 void add_info(CLI::App& godwit, Action& chosen);
 void add_run(CLI::App& godwit, Action& chosen, const std::vector<std::string>& after_dashes);
 void add_perf(CLI::App& godwit, Action& chosen);
+void add_ibstat(CLI::App& godwit, Action& chosen);
 void add_report(CLI::App& godwit, Action& chosen);
 
 }  // namespace godwit::apps

@@ -1,4 +1,4 @@
-// The `godwit` tool: info, run, perf, report. One file per subcommand.
+// The `godwit` tool: info, run, perf, ibstat, report. One file per subcommand.
 #include "common/cli.hpp"
 #include "common/usage.hpp"
 #include "tool/commands.hpp"
@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
     add_info(app, chosen);
     add_run(app, chosen, after_dashes);
     add_perf(app, chosen);
+    add_ibstat(app, chosen);
     add_report(app, chosen);
     parse_command_line(app, words);
     return chosen();

@@ -18,7 +18,7 @@ struct Options : testing::Test {
   Options() {
     set.add<CoreOptions>();
     add_nccl_aliases(set);
-    add_absent_options(set);
+    for (const char* name : {"GODWIT_XPU_LIST", "NCCL_XPU_LIST"}) set.ignore(name, "this build has no XPU");
   }
   const CoreOptions& core() const { return set.get<CoreOptions>(); }
   std::string refusal(const Variables& variables, const Variables& overrides = {}) {
@@ -73,7 +73,7 @@ TEST_F(Options, EveryLevelIsKnownToTheLog) {
 TEST_F(Options, MistypedNameSuggestsTheNearest) {
   EXPECT_EQ(refusal({{"GODWIT_EAGER_LIMTI", "8"}}),
             "there is no option GODWIT_EAGER_LIMTI: did you mean GODWIT_EAGER_LIMIT?");
-  EXPECT_EQ(refusal({{"GODWIT_IB_HAC", "mlx5_0"}}), "there is no option GODWIT_IB_HAC: did you mean GODWIT_IB_HCA?");
+  EXPECT_EQ(refusal({{"GODWIT_XPU_LITS", "0"}}), "there is no option GODWIT_XPU_LITS: did you mean GODWIT_XPU_LIST?");
 }
 
 TEST_F(Options, UnknownNameWithNothingNearSaysWhereTheListIs) {
@@ -88,12 +88,12 @@ TEST_F(Options, MistypedValueNamesWhatIsAccepted) {
 }
 
 TEST_F(Options, VariableOfAnAbsentLayerIsSetButNotUsed) {
-  const auto notes = set.load({{"GODWIT_IB_HCA", "mlx5_0"}, {"NCCL_IB_GID_INDEX", "3"}}, {});
+  const auto notes = set.load({{"GODWIT_XPU_LIST", "0"}, {"NCCL_XPU_LIST", "3"}}, {});
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_TRUE(notes[0].warning);
-  EXPECT_EQ(notes[0].text, "GODWIT_IB_HCA=mlx5_0 is set but not used: this build has no verbs transport yet");
+  EXPECT_EQ(notes[0].text, "GODWIT_XPU_LIST=0 is set but not used: this build has no XPU");
   EXPECT_TRUE(notes[1].warning);
-  EXPECT_EQ(notes[1].text, "NCCL_IB_GID_INDEX=3 is set but not used: this build has no verbs transport yet");
+  EXPECT_EQ(notes[1].text, "NCCL_XPU_LIST=3 is set but not used: this build has no XPU");
 }
 
 TEST_F(Options, LimitsAreChecked) {
@@ -123,7 +123,7 @@ TEST_F(Options, OverrideWithThePrefixIsToldTheNameWithout) {
 }
 
 TEST_F(Options, EmptyValueCountsAsNotSet) {
-  EXPECT_TRUE(set.load({{"GODWIT_DEBUG", ""}, {"NCCL_DEBUG", ""}, {"NCCL_IB_HCA", ""}}, {}).empty());
+  EXPECT_TRUE(set.load({{"GODWIT_DEBUG", ""}, {"NCCL_DEBUG", ""}, {"NCCL_XPU_LIST", ""}}, {}).empty());
   EXPECT_FALSE(core().debug.is_set());
   EXPECT_NE(refusal({{"GODWIT_DEBGU", ""}}), "accepted");
 }

@@ -23,6 +23,8 @@ struct PortsChosen : testing::Test {
     std::string text;
     for (const PortChoice& choice : result.ports)
       text += (text.empty() ? "" : " ") + devices[choice.device].name + ":" + std::to_string(choice.port);
+    left_out.clear();
+    for (const PortLeftOut& one : result.left_out) left_out.push_back(one.line);
     return text;
   }
   std::string refusal(const std::vector<DeviceFacts>& devices) {
@@ -37,6 +39,7 @@ struct PortsChosen : testing::Test {
 
   VerbsOptions options;
   PortChoices result;
+  std::vector<std::string> left_out;  // "mlx5_1 port 1: Down"
 };
 
 PortFacts down() {
@@ -49,16 +52,22 @@ PortFacts down() {
 
 TEST_F(PortsChosen, NoneWithoutAdapters) {
   EXPECT_EQ(names({}), "");
-  EXPECT_TRUE(result.left_out.empty());
+  EXPECT_TRUE(left_out.empty());
 }
 
 TEST_F(PortsChosen, ActivePortsOnlyAndWhyNotTheOthers) {
   EXPECT_EQ(names({device("mlx5_0", {down(), infiniband()}), device("mlx5_1", {roce({})})}), "mlx5_0:2");
-  EXPECT_EQ(result.left_out,
+  EXPECT_EQ(left_out,
             (std::vector<std::string>{"mlx5_0 port 1: Down, physically Polling",
                                       "mlx5_1 port 1: its GID table is empty: has its network interface an address, "
                                       "and is it in this container?"}));
-  EXPECT_EQ(result.ports[0].reason, "the only usable port; GID index 0, fe80::1:2:3:4 (InfiniBand): the port's own");
+  EXPECT_EQ(result.ports[0].reason, "the only usable port; GID index 0, fe80::1:2:3:4 (InfiniBand); the port's own");
+}
+
+TEST_F(PortsChosen, NoneWhenSwitchedOff) {
+  options.disable.set("1", "NCCL_IB_DISABLE");
+  EXPECT_EQ(names({device("mlx5_0", {infiniband()})}), "");
+  EXPECT_EQ(left_out_text(result.left_out), "mlx5_0 port 1: switched off by NCCL_IB_DISABLE");
 }
 
 TEST_F(PortsChosen, NearestFirst) {
@@ -76,21 +85,21 @@ TEST_F(PortsChosen, ASlowPortIsLeftOutHoweverNear) {
   EXPECT_EQ(names({device("bnxt_0", {roce({v2(0, "::ffff:10.0.0.1")}, 25)}, 1), device("mlx5_0", {infiniband(200)}, 0)},
                   second_socket),
             "mlx5_0:1");
-  EXPECT_EQ(result.left_out, (std::vector<std::string>{"bnxt_0 port 1: 25 Gb/s, another port has 200 Gb/s"}));
+  EXPECT_EQ(left_out, (std::vector<std::string>{"bnxt_0 port 1: 25 Gb/s, another port has 200 Gb/s"}));
 }
 
 TEST_F(PortsChosen, RailsAreOfOneRate) {
   EXPECT_EQ(names({device("mlx5_0", {infiniband(100)}), device("mlx5_1", {infiniband(200)}),
                    device("mlx5_2", {infiniband(200)})}),
             "mlx5_1:1 mlx5_2:1");
-  EXPECT_EQ(result.left_out, (std::vector<std::string>{"mlx5_0 port 1: 100 Gb/s, unlike mlx5_1 port 1 with 200 Gb/s"}));
+  EXPECT_EQ(left_out, (std::vector<std::string>{"mlx5_0 port 1: 100 Gb/s, unlike mlx5_1 port 1 with 200 Gb/s"}));
 }
 
 TEST_F(PortsChosen, AtMostFour) {
   std::vector<DeviceFacts> devices;
   for (int i = 0; i < 6; ++i) devices.push_back(device("mlx5_" + std::to_string(i), {infiniband()}, i / 3));
   EXPECT_EQ(names(devices, second_socket), "mlx5_3:1 mlx5_4:1 mlx5_5:1 mlx5_0:1");
-  EXPECT_EQ(result.left_out.size(), 2U);
+  EXPECT_EQ(left_out.size(), 2U);
 }
 
 TEST_F(PortsChosen, RocePrecedesIwarp) {
@@ -104,7 +113,7 @@ TEST_F(PortsChosen, TheUsersWish) {
                                          device("mlx5_10", {infiniband()})};
   options.hca.set("mlx5_1:2", "GODWIT_IB_HCA");
   EXPECT_EQ(names(devices), "mlx5_1:2");
-  EXPECT_EQ(result.left_out.at(0), "mlx5_1 port 1: not allowed by GODWIT_IB_HCA");
+  EXPECT_EQ(left_out.at(0), "mlx5_1 port 1: not allowed by GODWIT_IB_HCA");
   options.hca.set("^mlx5_1", "GODWIT_IB_HCA");
   EXPECT_EQ(names(devices), "mlx5_10:1");
   options.hca.set("mlx5_10,mlx5_11", "GODWIT_IB_HCA");

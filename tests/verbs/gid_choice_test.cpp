@@ -114,9 +114,10 @@ TEST(GidChoice, InfiniBandTakesIndexZeroOrTheUsers) {
 }
 
 TEST(GidChoice, IwarpIgnoresTheIndex) {
-  const PortFacts port = roce({ib(0, "fe80::1")});
+  PortFacts port = roce({ib(0, "200:0:101::")});
+  port.net_device = "eth1";
   EXPECT_EQ(choose_gid(port, Protocol::iwarp, 3, "siw0 port 1", "GODWIT_IB_GID_INDEX").reason,
-            "iWARP is addressed by IP");
+            "iWARP, addressed by the IP address of eth1");
 }
 
 TEST(FindAgain, AGidThatMovedIsFoundByValueAndType) {

@@ -1,0 +1,50 @@
+#include "runtime/adapters.hpp"
+
+#include <godwit/error.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include "core/core_options.hpp"
+#include "core/log.hpp"
+#include "core/options.hpp"
+#include "runtime/context_state.hpp"
+#include "verbs/choice.hpp"
+#include "verbs/discovery.hpp"
+
+namespace godwit::runtime {
+namespace {
+
+PortUse& use_of(std::vector<Adapter>& adapters, std::size_t device, unsigned port) {
+  Adapter& adapter = adapters.at(device);
+  const auto found = std::ranges::find(adapter.facts.ports, port, &verbs::PortFacts::number);
+  return adapter.uses.at(static_cast<std::size_t>(found - adapter.facts.ports.begin()));
+}
+
+}  // namespace
+
+Adapters find_adapters() {
+  const auto options = make_options();
+  options->load(core::OptionSet::environment(), {});
+  const auto& core_options = options->get<core::CoreOptions>();
+  core::Log log(core_options.log_level(), *core_options.debug_file);
+  const std::vector<verbs::DeviceFacts> devices = verbs::discover(verbs::system_api(), log);
+  Adapters result;
+  for (const verbs::DeviceFacts& facts : devices)
+    result.adapters.push_back({facts, std::vector<PortUse>(facts.ports.size())});
+  try {
+    verbs::PortChoices choices =
+        verbs::choose_ports(devices, options->get<verbs::VerbsOptions>(), verbs::placement_here());
+    for (verbs::PortChoice& choice : choices.ports)
+      use_of(result.adapters, choice.device, choice.port) = {
+          true, choice.gid ? std::optional(choice.gid->index) : std::nullopt, std::move(choice.reason)};
+    for (verbs::PortLeftOut& left : choices.left_out)
+      use_of(result.adapters, left.device, left.port).reason = std::move(left.reason);
+    result.warnings = std::move(choices.warnings);
+  } catch (const Error& error) {
+    result.problem = error.what();
+  }
+  return result;
+}
+
+}  // namespace godwit::runtime
