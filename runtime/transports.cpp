@@ -8,6 +8,7 @@
 #include "core/self_transport.hpp"
 #include "core/text.hpp"
 #include "shm/factory.hpp"
+#include "verbs/factory.hpp"
 
 namespace godwit::runtime {
 
@@ -21,6 +22,8 @@ constexpr TransportEntry entries[] = {
     {"self", "a rank to itself: copies within the process", [] { return std::string(); }, make_self},
     {"shm", "shared memory and cross-memory attach, within a host", shm::shm_unavailable_reason,
      shm::make_shm_transport},
+    {"verbs", "RDMA over InfiniBand, RoCE and iWARP, between hosts", [] { return std::string(); },
+     verbs::make_verbs_transport},
 };
 
 }  // namespace
@@ -55,7 +58,14 @@ std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& se
       services.log.info("transport {}: not used: {}", entry.name, reason);
       continue;
     }
-    opened.push_back(entry.make(services, rank, job_id));
+    try {
+      opened.push_back(entry.make(services, rank, job_id));
+    } catch (const Error& error) {
+      // What was asked for must work; what was not is missed only where no other transport reaches a peer.
+      if (named || error.code() == ErrorCode::invalid_argument) throw;
+      const auto level = error.code() == ErrorCode::not_supported ? core::LogLevel::info : core::LogLevel::warn;
+      services.log.write(level, fmt::format("transport {}: not used: {}", entry.name, error.what()));
+    }
   }
   return opened;
 }

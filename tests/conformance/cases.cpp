@@ -3,24 +3,44 @@
 #include "fake/fake_transport.hpp"
 #include "shm/factory.hpp"
 #include "shm/transport.hpp"
+#include "verbs/discovery.hpp"
+#include "verbs/factory.hpp"
+#include "verbs/options.hpp"
 
 #include <ostream>
 
 namespace godwit::conformance {
+namespace {
+
+bool has_adapter() {
+  core::Log log(core::LogLevel::off);
+  for (const verbs::DeviceFacts& device : verbs::discover(verbs::system_api(), log))
+    for (const verbs::PortFacts& port : device.ports)
+      if (port.active) return true;
+  return false;
+}
+
+}  // namespace
 
 const std::vector<TransportCase>& transport_cases() {
   const auto shm_options = [](core::OptionSet& options) { options.add<shm::ShmOptions>(); };
+  const auto verbs_options = [](core::OptionSet& options) { options.add<verbs::VerbsOptions>(); };
   const auto without_membarrier = [](core::Services& services, Rank rank, std::string_view job) {
     return std::make_unique<shm::ShmTransport>(services, rank, job, false);
   };
   // A new transport: one line here.
-  static const std::vector<TransportCase> cases = {
-      {"shm", shm::make_shm_transport, shm_options, {}},
-      {"shm_without_cma", shm::make_shm_transport, shm_options, {{"SHM_CMA", "off"}}},
-      {"shm_small_ring", shm::make_shm_transport, shm_options, {{"SHM_RING", "4K"}, {"SHM_MESSAGE", "500"}}},
-      {"shm_without_membarrier", without_membarrier, shm_options, {}},
-      {"fake", fake::make_fake_transport, [](core::OptionSet&) {}, {}, false, false},
-  };
+  static const std::vector<TransportCase> cases = [&] {
+    std::vector<TransportCase> all = {
+        {"shm", shm::make_shm_transport, shm_options, {}},
+        {"shm_without_cma", shm::make_shm_transport, shm_options, {{"SHM_CMA", "off"}}},
+        {"shm_small_ring", shm::make_shm_transport, shm_options, {{"SHM_RING", "4K"}, {"SHM_MESSAGE", "500"}}},
+        {"shm_without_membarrier", without_membarrier, shm_options, {}},
+        {"fake", fake::make_fake_transport, [](core::OptionSet&) {}, {}, false, false},
+    };
+    if (has_adapter())  // real ones, or of the lab
+      all.push_back({"verbs", verbs::make_verbs_transport, verbs_options, {}, true, false});
+    return all;
+  }();
   return cases;
 }
 

@@ -81,7 +81,7 @@ bool until(Step&& step, Done&& done) {
 
 /// Opens endpoints in both directions and waits for both.
 void connect(Node& a, Node& b);
-/// Posts all, polling the given nodes whenever the queue is full.
+/// Posts all, polling the given nodes whenever the queue is full: the sender too, which may learn only so of room.
 void post_all(core::Endpoint& endpoint, std::span<const core::WorkRequest> requests, std::vector<Node*> polled);
 /// Posts one signalled request, waits for its completion and returns that.
 Received execute(Node& node, Rank peer, core::WorkRequest request, std::vector<Node*> also_polled = {});

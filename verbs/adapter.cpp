@@ -1,0 +1,169 @@
+#include "verbs/adapter.hpp"
+
+#include "verbs/queue_pair.hpp"
+
+#include <fmt/format.h>
+#include <godwit/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+
+namespace godwit::verbs {
+namespace {
+
+constexpr std::uint32_t receives_at_once = 64;  // buffers are added in steps of this
+constexpr std::uint32_t most_completions = 32768;
+
+ibv_device* find(Api& api, ibv_device** list, std::string_view name) noexcept {
+  for (ibv_device** entry = list; entry != nullptr && *entry != nullptr; ++entry)
+    if (name == api.get_device_name(*entry)) return *entry;
+  return nullptr;
+}
+
+}  // namespace
+
+AdapterSettings AdapterSettings::from(const VerbsOptions& options) {
+  const auto u8 = [](std::int64_t value) { return static_cast<std::uint8_t>(value); };
+  const auto u32 = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
+  return {.send_depth = u32(*options.send_queue),
+          .inline_bytes = u32(*options.inline_bytes),
+          .message_bytes = static_cast<std::uint32_t>(options.message->value),
+          .credits = u32(*options.credits),
+          .most_receives = u32(*options.receives),
+          .pkey_index = static_cast<std::uint16_t>(*options.pkey),
+          .traffic_class = u8(*options.traffic_class),
+          .service_level = u8(*options.service_level),
+          .timeout = u8(*options.timeout),
+          .retry_count = u8(*options.retry_count),
+          .mtu = u32(*options.mtu)};
+}
+
+Adapter::Adapter(core::Services& services, Api& api, const DeviceFacts& device, const PortChoice& choice,
+                 const AdapterSettings& settings)
+    : api_(api),
+      settings_(settings),
+      name_(fmt::format("{}:{}", device.name, choice.port)),
+      reason_(choice.reason),
+      port_(static_cast<std::uint8_t>(choice.port)) {
+  open(device.name);
+  describe(device, choice);
+  make_queues();
+  registrar_ = std::make_unique<Registrar>(api, domain_.get(), services.options.get<VerbsOptions>(), services.log);
+}
+
+Adapter::~Adapter() = default;
+
+void Adapter::refuse(const char* what) const {
+  const int error = errno;
+  throw Error(error == ENOMEM ? ErrorCode::no_memory : ErrorCode::transport,
+              fmt::format("{}: {}: {}; see `godwit ibstat`, `ulimit -l`, or GODWIT_IB_HCA=^{} to do without it", name_,
+                          what, std::strerror(error), name_));
+}
+
+void Adapter::open(const std::string& name) {
+  int count = 0;
+  ibv_device** list = api_.get_device_list(&count);
+  if (list == nullptr) refuse("the list of adapters cannot be read");
+  ibv_device* device = find(api_, list, name);
+  errno = ENODEV;
+  if (device != nullptr) context_ = {api_, api_.open_device(device)};
+  const int error = errno;
+  api_.free_device_list(list);
+  errno = error;
+  if (!context_) refuse("it cannot be opened");
+}
+
+void Adapter::describe(const DeviceFacts& device, const PortChoice& choice) {
+  const auto port = std::ranges::find(device.ports, choice.port, &PortFacts::number);
+  max_message_ = port->max_message;
+  bandwidth_Bps_ = port->rate_Gbps * 1e9 / 8;
+  end_.lid = port->lid;
+  end_.link = port->link;
+  end_.mtu = choice.mtu;
+  end_.max_reads = static_cast<std::uint8_t>(std::clamp(device.max_reads, 1U, 16U));
+  most_receives_ = std::min(settings_.most_receives, device.max_srq_requests);
+  const std::uint32_t entries = std::min(most_completions, device.max_completions);
+  if (entries <= most_receives_ + settings_.send_depth) {
+    errno = EINVAL;
+    refuse("its completion queues are too short for GODWIT_IB_RECEIVES and GODWIT_IB_SEND_QUEUE");
+  }
+  send_budget_ = entries - most_receives_;
+  if (choice.gid) {
+    end_.gid = choice.gid->gid;
+    gid_index_ = choice.gid->index;
+  }
+  global_route_ = choice.gid.has_value() && end_.link == LinkLayer::ethernet;
+  about_ = choice.gid ? fmt::format("{}, GID {} {}", name_, gid_index_, to_text(end_.gid)) : name_;
+}
+
+void Adapter::make_queues() {
+  domain_ = {api_, api_.alloc_pd(context_.get())};
+  if (!domain_) refuse("no protection domain");
+  channel_ = {api_, api_.create_comp_channel(context_.get())};
+  if (!channel_) refuse("no completion channel");
+  if (::fcntl(channel_->fd, F_SETFL, ::fcntl(channel_->fd, F_GETFL) | O_NONBLOCK) != 0)
+    refuse("its completion channel");
+  const auto entries = static_cast<int>(send_budget_ + most_receives_);
+  completions_ = {api_, api_.create_cq(context_.get(), entries, nullptr, channel_.get())};
+  if (!completions_) refuse("no completion queue");
+  ibv_srq_init_attr shared{};
+  shared.attr.max_wr = most_receives_;
+  shared.attr.max_sge = 1;
+  receive_queue_ = {api_, api_.create_srq(domain_.get(), &shared)};
+  if (!receive_queue_) refuse("no shared receive queue");
+  send_buffers_.emplace(api_, domain_.get(), frame_bytes());
+  receive_buffers_.emplace(api_, domain_.get(), frame_bytes());
+}
+
+void Adapter::post_again(std::span<Buffer* const> buffers) noexcept {
+  constexpr std::size_t at_once = 16;
+  std::array<ibv_recv_wr, at_once> requests;
+  std::array<ibv_sge, at_once> places;
+  while (!buffers.empty()) {
+    const std::size_t n = std::min(at_once, buffers.size());
+    for (std::size_t i = 0; i < n; ++i) {
+      places[i] = {reinterpret_cast<std::uint64_t>(buffers[i]->data), frame_bytes(), buffers[i]->lkey};
+      requests[i] = {receive_id(buffers[i]), i + 1 < n ? &requests[i + 1] : nullptr, &places[i], 1};
+    }
+    ibv_recv_wr* refused = nullptr;
+    // The queue has room for every buffer that there is: only a dead adapter refuses, and that comes as an event.
+    [[maybe_unused]] const int error = ibv_post_srq_recv(receive_queue_.get(), requests.data(), &refused);
+    buffers = buffers.subspan(n);
+  }
+}
+
+std::uint32_t Adapter::reserve_receives() {
+  const std::lock_guard lock(receive_mutex_);
+  const std::uint32_t left = most_receives_ > reserved_ ? most_receives_ - reserved_ : 0;
+  const std::uint32_t wanted = settings_.credits + credit_frames;
+  const std::uint32_t granted = std::min(wanted, std::max(left / 4, fewest_credits + credit_frames));
+  reserved_ += granted;
+  std::vector<Buffer*> added;
+  try {
+    while (receive_buffers_->count() < std::min(reserved_, most_receives_)) {
+      receive_buffers_->grow(std::min<std::size_t>(receives_at_once, most_receives_ - receive_buffers_->count()));
+      while (Buffer* buffer = receive_buffers_->take()) added.push_back(buffer);
+    }
+  } catch (...) {
+    reserved_ -= granted;
+    throw;
+  }
+  post_again(added);
+  return granted - credit_frames;
+}
+
+void Adapter::release_receives(std::uint32_t credits) noexcept {
+  const std::lock_guard lock(receive_mutex_);
+  reserved_ -= credits + credit_frames;
+}
+
+std::size_t Adapter::receives() const noexcept {
+  const std::lock_guard lock(receive_mutex_);
+  return receive_buffers_->count();
+}
+
+}  // namespace godwit::verbs

@@ -1,0 +1,122 @@
+// One port of an opened adapter, with what all its queue pairs share: completion queue, receive queue, buffers.
+// Threads: constructor and destructor anywhere; each other function says which.
+#pragma once
+
+#include "core/services.hpp"
+#include "verbs/buffers.hpp"
+#include "verbs/choice.hpp"
+#include "verbs/options.hpp"
+#include "verbs/registrar.hpp"
+#include "verbs/wire.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace godwit::verbs {
+
+struct AdapterSettings {
+  std::uint32_t send_depth = 0;     // work requests per queue pair
+  std::uint32_t inline_bytes = 0;   // wanted
+  std::uint32_t message_bytes = 0;  // payload of the longest message that is received
+  std::uint32_t credits = 0;        // frames that each peer may have under way, if there is room
+  std::uint32_t most_receives = 0;
+  std::uint16_t pkey_index = 0;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t service_level = 0;
+  std::uint8_t timeout = 0;
+  std::uint8_t retry_count = 0;
+  std::uint32_t mtu = 0;  // 0: the port's
+
+  static AdapterSettings from(const VerbsOptions& options);
+};
+
+class Adapter {
+ public:
+  /// Opens the port. Throws Error(transport) or Error(no_memory).
+  Adapter(core::Services& services, Api& api, const DeviceFacts& device, const PortChoice& choice,
+          const AdapterSettings& settings);
+  ~Adapter();
+  Adapter(const Adapter&) = delete;
+  Adapter& operator=(const Adapter&) = delete;
+
+  // --- constant ---
+  Api& api() const noexcept { return api_; }
+  const AdapterSettings& settings() const noexcept { return settings_; }
+  const std::string& name() const noexcept { return name_; }  // "mlx5_0:1"
+  /// "mlx5_0:1, GID 3 10.1.2.3 (RoCE v2)"
+  const std::string& about() const noexcept { return about_; }
+  /// Why this port and this GID.
+  const std::string& reason() const noexcept { return reason_; }
+  std::uint8_t port() const noexcept { return port_; }
+  bool global_route() const noexcept { return global_route_; }
+  unsigned gid_index() const noexcept { return gid_index_; }
+  std::size_t max_message() const noexcept { return max_message_; }  // of the port, bytes
+  double bandwidth_Bps() const noexcept { return bandwidth_Bps_; }
+  /// This port as an end of a queue pair, without the pair's own numbers.
+  const PairAddress& end() const noexcept { return end_; }
+  /// Longest frame that is received.
+  std::uint32_t frame_bytes() const noexcept { return settings_.message_bytes + message_overhead; }
+  ibv_context* context() const noexcept { return context_.get(); }
+  ibv_pd* domain() const noexcept { return domain_.get(); }
+  ibv_cq* completion_queue() const noexcept { return completions_.get(); }
+  ibv_comp_channel* completion_channel() const noexcept { return channel_.get(); }
+  ibv_srq* receive_queue() const noexcept { return receive_queue_.get(); }
+  /// Work requests that all queue pairs together may have under way.
+  std::uint32_t send_budget() const noexcept { return send_budget_; }
+
+  // --- the worker ---
+  Registrar& registrar() noexcept { return *registrar_; }
+  BufferPool& send_buffers() noexcept { return *send_buffers_; }
+  /// Buffers of completed receives go back into the queue, several with one call.
+  void post_again(std::span<Buffer* const> buffers) noexcept;
+
+  // --- any thread ---
+  /// Receive buffers for one more peer: how many frames it may have under way. Throws Error(no_memory).
+  std::uint32_t reserve_receives();
+  void release_receives(std::uint32_t credits) noexcept;
+  /// Buffers in the receive queue or being read.
+  std::size_t receives() const noexcept;
+
+ private:
+  void open(const std::string& device);
+  void describe(const DeviceFacts& device, const PortChoice& choice);
+  void make_queues();
+  [[noreturn]] void refuse(const char* what) const;
+
+  Api& api_;
+  const AdapterSettings settings_;
+  std::string name_, about_, reason_;
+  std::uint8_t port_ = 1;
+  bool global_route_ = false;
+  unsigned gid_index_ = 0;
+  std::size_t max_message_ = 0;
+  double bandwidth_Bps_ = 0;
+  PairAddress end_;
+  std::uint32_t send_budget_ = 0;
+  ContextHandle context_;
+  DomainHandle domain_;
+  ChannelHandle channel_;
+  CompletionQueueHandle completions_;
+  SharedReceiveHandle receive_queue_;
+  std::unique_ptr<Registrar> registrar_;
+  std::optional<BufferPool> send_buffers_;
+  mutable std::mutex receive_mutex_;
+  std::optional<BufferPool> receive_buffers_;  // under receive_mutex_
+  std::uint32_t reserved_ = 0;                 // under receive_mutex_
+  std::uint32_t most_receives_ = 0;
+};
+
+/// For each peer beyond its credits: frames of kind `credit`, of which two can be under way.
+inline constexpr std::uint32_t credit_frames = 2;
+inline constexpr std::uint32_t fewest_credits = 4;
+
+/// wr_id of a receive; those of sends are even.
+inline std::uint64_t receive_id(const Buffer* buffer) noexcept { return reinterpret_cast<std::uint64_t>(buffer) | 1U; }
+inline Buffer* received_buffer(std::uint64_t id) noexcept {
+  return (id & 1U) != 0 ? reinterpret_cast<Buffer*>(id & ~std::uint64_t{1}) : nullptr;
+}
+
+}  // namespace godwit::verbs

@@ -1,0 +1,54 @@
+// Registered buffers of one size: the adapter sends from them and receives into them.
+#pragma once
+
+#include "verbs/handle.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace godwit::verbs {
+
+struct Link;
+
+struct Buffer {
+  std::byte* data = nullptr;
+  std::uint32_t lkey = 0;
+};
+
+/// Grows by chunks, never shrinks. Threads: one at a time.
+class BufferPool {
+ public:
+  /// Nothing is allocated yet.
+  BufferPool(Api& api, ibv_pd* domain, std::size_t buffer_bytes);
+
+  std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
+  std::size_t count() const noexcept { return buffers_.size(); }
+  /// `count` more buffers, free. Throws Error(no_memory).
+  void grow(std::size_t count);
+  /// nullptr: all are in use.
+  Buffer* take() noexcept {
+    if (free_.empty()) return nullptr;
+    Buffer* taken = free_.back();
+    free_.pop_back();
+    return taken;
+  }
+  void give(Buffer* buffer) noexcept { free_.push_back(buffer); }
+
+ private:
+  struct Chunk {
+    std::unique_ptr<std::byte[], void (*)(std::byte*)> memory;
+    RegionHandle region;
+  };
+
+  Api& api_;
+  ibv_pd* const domain_;
+  const std::size_t buffer_bytes_;
+  std::vector<Chunk> chunks_;
+  std::deque<Buffer> buffers_;
+  std::vector<Buffer*> free_;  // has room for all
+};
+
+}  // namespace godwit::verbs

@@ -1,0 +1,346 @@
+#include "verbs/control.hpp"
+
+#include "core/core_options.hpp"
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+#include <godwit/error.hpp>
+
+#include <boost/asio/ip/v6_only.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace godwit::verbs {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+
+namespace {
+
+// A rank that computes does not answer late: its service thread does. What takes longer is broken.
+constexpr milliseconds longest_handshake{30000};
+constexpr milliseconds longest_introduction{10000};
+
+std::string host_name() {
+  char name[48] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "?";
+}
+
+template <std::size_t n>
+void copy_words(char (&to)[n], const std::string& from) {
+  std::memcpy(to, from.data(), std::min(n - 1, from.size()));
+}
+
+template <std::size_t n>
+std::string words_of(const char (&from)[n]) {
+  return {from, ::strnlen(from, n)};
+}
+
+std::vector<tcp::endpoint> endpoints_of(const TransportAddress& address) {
+  std::vector<tcp::endpoint> endpoints;
+  for (const auto& host : address.hosts) {
+    const asio::ip::address_v6 v6(host);
+    const asio::ip::address any = v6.is_v4_mapped()
+                                      ? asio::ip::address(asio::ip::make_address_v4(asio::ip::v4_mapped, v6))
+                                      : asio::ip::address(v6);
+    endpoints.emplace_back(any, address.port);
+  }
+  return endpoints;
+}
+
+}  // namespace
+
+std::string PeerName::text() const { return fmt::format("rank {} ({}, pid {})", rank, host, pid); }
+
+Control::Control(core::Services& services, Rank rank, std::string_view job, Adapter& adapter, Mailbox& mailbox)
+    : services_(services),
+      rank_(rank),
+      job_(core::hash64(job)),
+      host_(host_name()),
+      adapter_(adapter),
+      mailbox_(mailbox),
+      events_(services.service.io(), adapter, services.log, *this) {
+  listen();
+  services_.service.post([this, life = std::weak_ptr(life_)] {
+    if (life.expired()) return;
+    events_.start();
+    for (tcp::acceptor& acceptor : acceptors_) accept_later(acceptor);
+  });
+}
+
+Control::~Control() {
+  for (tcp::acceptor& acceptor : acceptors_) {
+    error_code ignored;  // of a socket that nobody needs any more
+    acceptor.close(ignored);
+  }
+  for (const auto& [peer, session] : sessions_) session->close();
+  for (const SessionPointer& session : strangers_) session->close();
+}
+
+// One socket for IPv4 and IPv6 where there is IPv6.
+void Control::listen() {
+  error_code error;
+  for (const bool v6 : {true, false}) {
+    tcp::acceptor acceptor(services_.service.io());
+    acceptor.open(v6 ? tcp::v6() : tcp::v4(), error);
+    if (!error && v6) acceptor.set_option(asio::ip::v6_only(false), error);
+    if (!error) acceptor.bind(tcp::endpoint(v6 ? tcp::v6() : tcp::v4(), 0), error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    if (error) continue;
+    ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
+    listening_port_ = acceptor.local_endpoint().port();
+    acceptors_.push_back(std::move(acceptor));
+    return;
+  }
+  throw Error(ErrorCode::transport, fmt::format("verbs: the side channel cannot listen: {}", error.message()));
+}
+
+void Control::accept_later(tcp::acceptor& acceptor) {
+  acceptor.async_accept([this, &acceptor, life = std::weak_ptr(life_)](const error_code& error, tcp::socket socket) {
+    if (life.expired() || error == asio::error::operation_aborted) return;
+    if (error) {
+      services_.log.warn("verbs: a peer could not be accepted: {}", error.message());
+    } else {
+      const auto session = std::make_shared<Session>(std::move(socket), owner(), Session::State::awaiting_hello);
+      strangers_.insert(session);
+      session->limit(longest_introduction, "no introduction came");
+      session->start();
+    }
+    accept_later(acceptor);
+  });
+}
+
+bool Control::is_current(const Session& session) const {
+  const auto found = sessions_.find(session.peer.rank);
+  return found != sessions_.end() && found->second.get() == &session;
+}
+
+// --- who connects -------------------------------------------------------------------------------------------------
+
+void Control::connect(const PeerName& peer, const TransportAddress& address) {
+  if (said_good_bye_ || ended_.contains(peer.rank) || sessions_.contains(peer.rank)) return;
+  const auto session =
+      std::make_shared<Session>(tcp::socket(services_.service.io()), owner(), Session::State::connecting);
+  session->peer = peer;
+  sessions_[peer.rank] = session;
+  session->limit(longest_handshake, fmt::format("the connection was not made within {} s; is the network that {} is "
+                                                "reached over in order? GODWIT_SOCKET_IFNAME chooses it",
+                                                longest_handshake.count() / 1000, peer.host));
+  session->connect(endpoints_of(address));
+}
+
+void Control::on_connected(Session& session) {
+  try {
+    make_connection(session);
+    send_hello(session, make_hello(session));
+    session.state = Session::State::awaiting_answer;
+    session.start();
+  } catch (const Error& error) {
+    lose(session, error.code(), error.what());
+  }
+}
+
+void Control::make_connection(Session& session) {
+  const std::uint32_t granted = adapter_.reserve_receives();
+  try {
+    session.connection = std::make_unique<Connection>(adapter_, granted);
+  } catch (...) {
+    adapter_.release_receives(granted);
+    throw;
+  }
+}
+
+Hello Control::make_hello(const Session& session) const {
+  Hello hello;
+  hello.job = job_;
+  hello.from = rank_;
+  hello.to = session.peer.rank;
+  hello.pair = session.connection->pair.address();
+  hello.buffer_bytes = adapter_.frame_bytes();
+  hello.credits = session.connection->granted;
+  hello.pid = static_cast<std::uint32_t>(::getpid());
+  copy_words(hello.host, host_);
+  copy_words(hello.port, adapter_.about());
+  return hello;
+}
+
+void Control::send_hello(Session& session, const Hello& hello) {
+  session.send(SideMessage::hello, std::as_bytes(std::span<const Hello, 1>(&hello, 1)));
+}
+
+void Control::complete_connection(Session& session, const Hello& hello) {
+  Connection& connection = *session.connection;
+  connection.credits = hello.credits;
+  connection.peer_buffer = hello.buffer_bytes;
+  connection.peer_port = words_of(hello.port);
+  connection.pair.connect(hello.pair);
+}
+
+void Control::hand_over(Session& session) {
+  pairs_[session.connection->pair.address().number] = session.peer.rank;
+  mailbox_.push(LinkMade{session.peer, std::move(session.connection)});
+}
+
+void Control::take_answer(Session& session, const Hello& hello) {
+  complete_connection(session, hello);
+  session.state = Session::State::open;
+  session.limit(milliseconds::zero(), {});
+  hand_over(session);
+  session.send(SideMessage::ready);
+  mailbox_.push(LinkReady{session.peer.rank});
+}
+
+// --- who is connected to --------------------------------------------------------------------------------------------
+
+void Control::take_hello(Session& session, const Hello& hello) {
+  const SessionPointer self = session.shared_from_this();
+  session.peer = {hello.from, words_of(hello.host), hello.pid};
+  if (said_good_bye_) return send_bye(session, 0);
+  if (ended_.contains(hello.from)) return drop(session, "the connection with it was lost before");
+  if (const auto known = sessions_.find(hello.from); known != sessions_.end()) {
+    const bool ours_counts = known->second->state == Session::State::open ||
+                             known->second->state == Session::State::awaiting_ready || rank_ < hello.from;
+    if (ours_counts) {
+      session.state = Session::State::parked;
+      session.limit(milliseconds::zero(), {});
+      return;
+    }
+    known->second->close();
+    sessions_.erase(known);
+  }
+  strangers_.erase(self);
+  sessions_[hello.from] = self;
+  make_connection(session);
+  complete_connection(session, hello);
+  const Hello answer = make_hello(session);
+  hand_over(session);  // before the peer can send
+  session.state = Session::State::awaiting_ready;
+  session.limit(longest_handshake, "it did not confirm the connection");
+  send_hello(session, answer);
+}
+
+void Control::take_ready(Session& session) {
+  session.state = Session::State::open;
+  session.limit(milliseconds::zero(), {});
+  mailbox_.push(LinkReady{session.peer.rank});
+}
+
+// --- messages and ends
+// ------------------------------------------------------------------------------------------------
+
+void Control::on_message(Session& session, SideMessage kind, std::span<const std::byte> bytes) {
+  const SessionPointer self = session.shared_from_this();
+  try {
+    Hello hello;
+    Bye bye;
+    switch (kind) {
+      case SideMessage::hello:
+        if (bytes.size() != sizeof hello) return drop(session, "its hello is of another version of Godwit");
+        std::memcpy(&hello, bytes.data(), sizeof hello);
+        if (hello.job != job_ || hello.to != rank_ || hello.from < 0 || hello.from == rank_)
+          return drop(session, "it belongs to another job, or to another rank");
+        if (session.state == Session::State::awaiting_hello) return take_hello(session, hello);
+        if (session.state == Session::State::awaiting_answer && hello.from == session.peer.rank)
+          return take_answer(session, hello);
+        break;
+      case SideMessage::ready:
+        if (session.state == Session::State::awaiting_ready) return take_ready(session);
+        break;
+      case SideMessage::bye:
+        if (bytes.size() != sizeof bye || !is_current(session)) break;
+        std::memcpy(&bye, bytes.data(), sizeof bye);
+        return lose(session, ErrorCode::ok, {}, bye.sent);
+      case SideMessage::failed:
+        if (!is_current(session)) break;
+        return lose(session, ErrorCode::transport,
+                    fmt::format("{} gave the connection up: {}", session.peer.text(),
+                                std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
+    }
+    drop(session, "it sent what does not fit here");
+  } catch (const Error& error) {
+    session.send(SideMessage::failed, std::as_bytes(std::span(std::string_view(error.what()))));
+    lose(session, error.code(), error.what());
+  }
+}
+
+void Control::on_end(Session& session, const std::string& why) {
+  if (!is_current(session)) {
+    strangers_.erase(session.shared_from_this());
+    if (session.state == Session::State::awaiting_hello)
+      services_.log.debug("verbs: a connection was dropped: {}", why);
+    return;
+  }
+  lose(session, ErrorCode::peer_failed, fmt::format("{}: {}", session.peer.text(), why));
+}
+
+void Control::lose(Session& session, ErrorCode status, const std::string& why, std::uint64_t sent) {
+  const SessionPointer self = session.shared_from_this();
+  session.close_when_sent();
+  strangers_.erase(self);
+  if (!is_current(session)) return;
+  sessions_.erase(session.peer.rank);
+  std::erase_if(pairs_, [&](const auto& entry) { return entry.second == session.peer.rank; });
+  ended_.insert(session.peer.rank);
+  mailbox_.push(PeerLost{session.peer.rank, status, why, sent});
+}
+
+void Control::drop(Session& session, const std::string& why) {
+  services_.log.warn("verbs: a connection from {} is refused: {}",
+                     session.peer.rank >= 0 ? session.peer.text() : std::string("a stranger"), why);
+  if (is_current(session)) return lose(session, ErrorCode::transport, fmt::format("{}: {}", session.peer.text(), why));
+  const SessionPointer self = session.shared_from_this();
+  strangers_.erase(self);
+  session.close();
+}
+
+void Control::on_pair_failed(std::uint32_t number, const std::string& why) {
+  const auto pair = pairs_.find(number);
+  const auto session = pair == pairs_.end() ? sessions_.end() : sessions_.find(pair->second);
+  if (session == sessions_.end()) return;
+  const std::string words = fmt::format("{}: {}", session->second->peer.text(), why);
+  session->second->send(SideMessage::failed, std::as_bytes(std::span(std::string_view(words))));
+  lose(*session->second, ErrorCode::transport, words);
+}
+
+void Control::on_adapter_failed(const std::string& why) {
+  services_.log.error("verbs: {}", why);
+  while (!sessions_.empty()) {
+    Session& session = *sessions_.begin()->second;
+    session.send(SideMessage::failed, std::as_bytes(std::span(std::string_view(why))));
+    lose(session, ErrorCode::transport, why);
+  }
+}
+
+void Control::give_up(Rank peer, const std::string& why) {
+  const auto found = sessions_.find(peer);
+  if (found == sessions_.end()) return;
+  found->second->send(SideMessage::failed, std::as_bytes(std::span(std::string_view(why))));
+  found->second->close_when_sent();
+  sessions_.erase(found);
+  ended_.insert(peer);
+}
+
+void Control::send_bye(Session& session, std::uint64_t sent) {
+  const Bye bye{sent};
+  session.send(SideMessage::bye, std::as_bytes(std::span<const Bye, 1>(&bye, 1)));
+  session.close_when_sent();
+}
+
+void Control::say_good_bye(const std::map<Rank, std::uint64_t>& sent) {
+  said_good_bye_ = true;
+  for (const auto& [peer, session] : sessions_) {
+    const auto count = sent.find(peer);
+    send_bye(*session, count == sent.end() ? 0 : count->second);
+  }
+  sessions_.clear();
+  for (const SessionPointer& session : strangers_) session->close();
+  strangers_.clear();
+}
+
+}  // namespace godwit::verbs

@@ -1,0 +1,85 @@
+// The control plane: listens, connects, exchanges queue pairs, notices deaths. Results go to the worker's mailbox.
+//
+//   who connects                        who is connected to
+//   Hello (queue pair in INIT)   ->     queue pair to RTS, LinkMade
+//   queue pair to RTS, LinkMade  <-     Hello
+//   LinkReady; Ready             ->     LinkReady
+//
+// When two ranks connect to each other at the same time, the connection of the lower rank counts: it ignores ("parks")
+// the other one, which the higher rank closes when it has accepted the lower rank's.
+//
+// Threads: constructor and destructor by the worker; all else on the service thread.
+#pragma once
+
+#include "core/services.hpp"
+#include "verbs/address.hpp"
+#include "verbs/async_events.hpp"
+#include "verbs/mailbox.hpp"
+#include "verbs/session.hpp"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace godwit::verbs {
+
+class Control final : private Session::Owner, private AsyncEvents::Owner {
+ public:
+  /// Listens. Throws Error(transport).
+  Control(core::Services& services, Rank rank, std::string_view job, Adapter& adapter, Mailbox& mailbox);
+  ~Control();
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+
+  std::uint16_t listening_port() const noexcept { return listening_port_; }
+
+  void connect(const PeerName& peer, const TransportAddress& address);
+  /// We have given the connection up.
+  void give_up(Rank peer, const std::string& why);
+  /// Good-bye to everybody; `sent` by rank, for those with a connection.
+  void say_good_bye(const std::map<Rank, std::uint64_t>& sent);
+
+ private:
+  using SessionPointer = std::shared_ptr<Session>;
+
+  Session::Owner& owner() noexcept { return *this; }
+  void hand_over(Session& session);
+  void listen();
+  void accept_later(boost::asio::ip::tcp::acceptor& acceptor);
+  Hello make_hello(const Session& session) const;
+  static void send_hello(Session& session, const Hello& hello);
+  void make_connection(Session& session);
+  void complete_connection(Session& session, const Hello& hello);
+  void take_hello(Session& session, const Hello& hello);
+  void take_answer(Session& session, const Hello& hello);
+  void take_ready(Session& session);
+  void on_connected(Session& session) override;
+  void on_message(Session& session, SideMessage kind, std::span<const std::byte> bytes) override;
+  void on_end(Session& session, const std::string& why) override;
+  void on_pair_failed(std::uint32_t number, const std::string& why) override;
+  void on_adapter_failed(const std::string& why) override;
+  void lose(Session& session, ErrorCode status, const std::string& why, std::uint64_t sent = 0);
+  static void send_bye(Session& session, std::uint64_t sent);
+  void drop(Session& session, const std::string& why);
+  bool is_current(const Session& session) const;
+
+  core::Services& services_;
+  const Rank rank_;
+  const std::uint64_t job_;
+  const std::string host_;
+  Adapter& adapter_;
+  Mailbox& mailbox_;
+  std::vector<boost::asio::ip::tcp::acceptor> acceptors_;
+  std::uint16_t listening_port_ = 0;
+  std::map<Rank, SessionPointer> sessions_;  // connecting and open
+  std::map<std::uint32_t, Rank> pairs_;      // by number of our queue pair
+  AsyncEvents events_;
+  std::set<Rank> ended_;                // lost, or gone before we came
+  std::set<SessionPointer> strangers_;  // no hello yet, or parked
+  bool said_good_bye_ = false;
+  const std::shared_ptr<int> life_ = std::make_shared<int>();  // of handlers that may come later
+};
+
+}  // namespace godwit::verbs

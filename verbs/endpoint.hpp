@@ -1,0 +1,30 @@
+// Posting to one peer. Threads: the worker's.
+#pragma once
+
+#include "core/transport.hpp"
+#include "verbs/posting.hpp"
+
+#include <memory>
+
+namespace godwit::verbs {
+
+class VerbsEndpoint final : public core::Endpoint {
+ public:
+  /// The transport outlives its endpoints.
+  VerbsEndpoint(std::shared_ptr<Link> link, Posting& posting);
+  ~VerbsEndpoint() override;
+
+  std::size_t post(std::span<const core::WorkRequest> requests) noexcept override;
+  bool send(const core::WireHeader& header, std::span<const std::byte> payload) noexcept override;
+  const core::Capabilities& capabilities() const noexcept override { return link_->capabilities; }
+  std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override;
+  std::string describe() const override;
+
+ private:
+  std::size_t refuse(std::span<const core::WorkRequest> requests);
+
+  const std::shared_ptr<Link> link_;
+  Posting& posting_;
+};
+
+}  // namespace godwit::verbs

@@ -1,0 +1,12 @@
+// Completion errors in words: both ends, what it means, likely causes in order, and how to check them. Pure.
+#pragma once
+
+#include "verbs/link.hpp"
+
+#include <string>
+
+namespace godwit::verbs {
+
+std::string explain(const Link& link, const ibv_wc& entry);
+
+}  // namespace godwit::verbs

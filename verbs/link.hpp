@@ -1,0 +1,84 @@
+// The connection with one peer, as the worker has it. Threads: the worker's, after the control plane has made it.
+#pragma once
+
+#include "core/transport.hpp"
+#include "verbs/adapter.hpp"
+#include "verbs/queue_pair.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace godwit::verbs {
+
+/// "rank 3 (node1, pid 4711)"
+struct PeerName {
+  Rank rank = 0;
+  std::string host;
+  std::uint32_t pid = 0;
+  std::string text() const;
+};
+
+/// What the control plane has agreed upon with the peer.
+struct Connection {
+  Connection(Adapter& its_adapter, std::uint32_t receives)
+      : adapter(its_adapter), granted(receives), pair(its_adapter) {}
+  ~Connection() {
+    pair.destroy();
+    adapter.release_receives(granted);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  Adapter& adapter;
+  const std::uint32_t granted;  // frames that the peer may have under way to us
+  QueuePair pair;
+  std::uint32_t credits = 0;      // frames that we may have under way to it
+  std::uint32_t peer_buffer = 0;  // bytes of the longest frame that it receives
+  std::string peer_port;          // "mlx5_2:1, GID 3 10.1.2.4": for words
+};
+
+/// A work request under way.
+struct Slot {
+  std::uint64_t cookie = 0;
+  core::Op op = core::Op::send;
+  bool report = false;                     // the worker gets a completion
+  Buffer* buffer = nullptr;                // goes back when it is done
+  std::byte* copy_to = nullptr;            // get, atomics: from `buffer`
+  std::uint32_t bytes = 0;                 // of that
+  const Registered* registered = nullptr;  // given back when it is done
+};
+
+struct Link {
+  enum class State : std::uint8_t { connecting, open, draining, lost };
+
+  explicit Link(PeerName name) : peer(std::move(name)) {}
+
+  Rank rank() const noexcept { return peer.rank; }
+  std::uint64_t under_way() const noexcept { return posted - completed; }
+  Slot& slot(std::uint64_t number) noexcept { return slots[number & (slots.size() - 1)]; }
+
+  const PeerName peer;
+  State state = State::connecting;
+  bool may_post = false;  // the peer's queue pair receives
+  std::unique_ptr<Connection> connection;
+  core::Capabilities capabilities;
+  std::uint32_t inline_bytes = 0;
+  std::uint32_t depth = 0;    // work requests that may be under way
+  std::uint32_t credits = 0;  // frames that may be sent now
+  std::uint32_t owed = 0;     // receives posted again that the peer does not know of
+  std::uint32_t quiet = 0;    // work requests since the last that asked for a completion
+  std::uint64_t posted = 0;   // work requests, ever
+  std::uint64_t completed = 0;
+  std::uint64_t sent = 0;  // frames and immediates, ever
+  std::uint64_t received = 0;
+  std::vector<Slot> slots;  // a ring of a power of two
+  int endpoints = 0;        // open ones
+  ErrorCode lost_status = ErrorCode::ok;
+  std::string lost_detail;
+  std::int64_t draining_since_ms = 0;
+  std::uint64_t last_word = 0;  // frames that the peer had sent when it said good-bye
+};
+
+}  // namespace godwit::verbs

@@ -1,0 +1,56 @@
+// What the service thread has for the worker. The worker looks at one flag when there is nothing.
+#pragma once
+
+#include "core/unique_fd.hpp"
+#include "verbs/link.hpp"
+
+#include <godwit/error.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace godwit::verbs {
+
+/// Messages of the peer may come.
+struct LinkMade {
+  PeerName peer;
+  std::unique_ptr<Connection> connection;
+};
+/// The peer can receive.
+struct LinkReady {
+  Rank peer = 0;
+};
+/// Nothing more comes, after `sent` frames if that is known.
+struct PeerLost {
+  Rank peer = 0;
+  ErrorCode status = ErrorCode::ok;
+  std::string detail;
+  std::uint64_t sent = 0;
+};
+using Event = std::variant<LinkMade, LinkReady, PeerLost>;
+
+class Mailbox {
+ public:
+  /// Throws Error(no_memory).
+  Mailbox();
+
+  /// Any thread; wakes the worker.
+  void push(Event event);
+  bool pending() const noexcept { return pending_.load(std::memory_order_acquire); }
+  std::vector<Event> take() noexcept;
+  /// Readable while something has been pushed and not been taken.
+  int event_fd() const noexcept { return event_.get(); }
+
+ private:
+  core::UniqueFd event_;
+  std::mutex mutex_;
+  std::vector<Event> events_;  // guarded by mutex_
+  std::atomic<bool> pending_{false};
+};
+
+}  // namespace godwit::verbs

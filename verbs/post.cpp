@@ -1,0 +1,237 @@
+#include "verbs/post.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <arpa/inet.h>
+
+namespace godwit::verbs {
+namespace {
+
+constexpr std::size_t most_send_buffers = 1024;
+constexpr std::size_t send_buffers_at_once = 64;
+
+std::uint64_t address_of(const void* memory) noexcept { return reinterpret_cast<std::uint64_t>(memory); }
+
+bool has_room(const Link& link, const Posting& posting) noexcept {
+  return link.may_post && link.under_way() < link.depth && posting.under_way < link.connection->adapter.send_budget();
+}
+
+// nullptr: all are in use, or there is no memory for more.
+Buffer* take_buffer(Link& link) noexcept {
+  BufferPool& pool = link.connection->adapter.send_buffers();
+  if (Buffer* buffer = pool.take()) [[likely]]
+    return buffer;
+  if (pool.count() >= most_send_buffers) return nullptr;
+  try {
+    pool.grow(send_buffers_at_once);
+  } catch (const Error&) {
+    return nullptr;  // those in use come back
+  }
+  return pool.take();
+}
+
+// The request gets the next slot's number. A completion is asked for where one is needed, and often enough to keep the
+// queue moving.
+void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, const Slot& slot) noexcept {
+  Link& to = *link;
+  const bool wanted = slot.report || slot.copy_to != nullptr || slot.registered != nullptr;
+  if (wanted || ++to.quiet >= to.depth / 4) {
+    request.send_flags |= IBV_SEND_SIGNALED;
+    to.quiet = 0;
+  }
+  request.wr_id = to.posted << 1;
+  to.slot(to.posted) = slot;
+  ++to.posted;
+  ++posting.under_way;
+  ibv_send_wr* refused = nullptr;
+  const int error = ibv_post_send(to.connection->pair.get(), &request, &refused);
+  if (error == 0) [[likely]]
+    return;
+  posting.fail(link, ErrorCode::transport,
+               fmt::format("{} took no work request for {}: {}", to.connection->adapter.about(), to.peer.text(),
+                           std::strerror(error)));
+}
+
+// Two parts into one message: copied into the work request where it is short, else into a registered buffer.
+bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> head,
+                std::span<const std::byte> payload) noexcept {
+  Link& to = *link;
+  const std::size_t bytes = head.size() + payload.size();
+  std::array<ibv_sge, 2> places;
+  ibv_send_wr request{};
+  request.sg_list = places.data();
+  request.opcode = IBV_WR_SEND;
+  Slot slot;
+  if (bytes <= to.inline_bytes) [[likely]] {
+    places[0] = {address_of(head.data()), static_cast<std::uint32_t>(head.size()), 0};
+    places[1] = {address_of(payload.data()), static_cast<std::uint32_t>(payload.size()), 0};
+    request.num_sge = payload.empty() ? 1 : 2;
+    request.send_flags = IBV_SEND_INLINE;
+  } else {
+    slot.buffer = take_buffer(to);
+    if (slot.buffer == nullptr) return false;
+    std::memcpy(slot.buffer->data, head.data(), head.size());
+    std::memcpy(slot.buffer->data + head.size(), payload.data(), payload.size());
+    places[0] = {address_of(slot.buffer->data), static_cast<std::uint32_t>(bytes), slot.buffer->lkey};
+    request.num_sge = 1;
+  }
+  ++to.sent;
+  post(link, posting, request, slot);
+  return true;
+}
+
+Frame make_frame(Link& link, Frame::Kind kind) noexcept {
+  Frame frame;
+  frame.kind = kind;
+  frame.credits = static_cast<std::uint16_t>(std::min<std::uint32_t>(link.owed, 0xffff));
+  link.owed -= frame.credits;
+  return frame;
+}
+
+enum class Reads : bool { no, yes };
+
+// Where the adapter reads or writes the local side: in place if registered, else short ones in a buffer.
+// False: no buffer left.
+bool place_local(Link& link, const core::WorkRequest& request, Reads reads, ibv_sge& place, Slot& slot,
+                 Status& failure) noexcept {
+  const std::size_t bytes = request.local.size();
+  place.length = static_cast<std::uint32_t>(bytes);
+  place.addr = address_of(request.local.data());
+  Adapter& adapter = link.connection->adapter;
+  if (request.lkey.value != 0) {
+    place.lkey = reinterpret_cast<const Registered*>(request.lkey.value)->lkey;
+    return true;
+  }
+  if (bytes <= adapter.send_buffers().buffer_bytes()) {
+    slot.buffer = take_buffer(link);
+    if (slot.buffer == nullptr) return false;
+    place.addr = address_of(slot.buffer->data);
+    place.lkey = slot.buffer->lkey;
+    if (reads == Reads::yes) {
+      slot.copy_to = request.local.data();
+      slot.bytes = place.length;
+    } else {
+      std::memcpy(slot.buffer->data, request.local.data(), bytes);
+    }
+    return true;
+  }
+  slot.registered = adapter.registrar().acquire(request.local, reads == Reads::yes ? IBV_ACCESS_LOCAL_WRITE : 0);
+  if (slot.registered != nullptr)
+    place.lkey = slot.registered->lkey;
+  else
+    failure = adapter.registrar().failure();
+  return true;
+}
+
+ibv_wr_opcode opcode_of(const core::WorkRequest& request) noexcept {
+  switch (request.op) {
+    case core::Op::get: return IBV_WR_RDMA_READ;
+    case core::Op::fetch_add: return IBV_WR_ATOMIC_FETCH_AND_ADD;
+    case core::Op::compare_swap: return IBV_WR_ATOMIC_CMP_AND_SWP;
+    default: return request.imm ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+  }
+}
+
+void set_remote(ibv_send_wr& wr, const core::WorkRequest& request) noexcept {
+  const auto rkey = static_cast<std::uint32_t>(request.remote.handle);
+  if (request.op != core::Op::fetch_add && request.op != core::Op::compare_swap) {
+    wr.wr.rdma = {request.remote.address, rkey};
+    return;
+  }
+  const bool add = request.op == core::Op::fetch_add;
+  wr.wr.atomic = {request.remote.address, add ? request.operand : request.compare, add ? 0 : request.operand, rkey};
+}
+
+}  // namespace
+
+bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const core::WireHeader& header,
+                  std::span<const std::byte> payload) noexcept {
+  if (link->credits == 0 || !has_room(*link, posting)) [[unlikely]]
+    return false;
+  struct {
+    Frame frame;
+    core::WireHeader header;
+  } head{make_frame(*link, Frame::Kind::message), header};
+  static_assert(sizeof head == message_overhead);
+  if (!post_frame(link, posting, std::as_bytes(std::span(&head, 1)), payload)) [[unlikely]] {
+    link->owed += head.frame.credits;
+    return false;
+  }
+  --link->credits;
+  return true;
+}
+
+bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
+  if (!has_room(*link, posting)) return false;
+  const Frame frame = make_frame(*link, Frame::Kind::credit);
+  return post_frame(link, posting, std::as_bytes(std::span(&frame, 1)), {});
+}
+
+bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
+  if (!has_room(*link, posting)) return false;
+  // Without bytes neither address nor key are looked at (InfiniBand Architecture 1.5, C9-88).
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.send_flags = IBV_SEND_SIGNALED;
+  link->quiet = 0;
+  post(link, posting, request, {});
+  return true;
+}
+
+bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request) {
+  Link& to = *link;
+  const bool atomic = request.op == core::Op::fetch_add || request.op == core::Op::compare_swap;
+  if (atomic && to.capabilities.atomics == core::AtomicsDomain::none) [[unlikely]] {
+    posting.completions.failed(to.rank(), request.cookie, ErrorCode::not_supported,
+                               "atomics are not executed by the adapter here: ask the target's CPU");
+    return true;
+  }
+  if (!has_room(to, posting) || (request.imm && to.credits == 0)) [[unlikely]]
+    return false;
+  Slot slot;
+  slot.cookie = request.cookie;
+  slot.op = request.op;
+  slot.report = request.signalled;
+  ibv_sge place{};
+  ibv_send_wr wr{};
+  wr.opcode = opcode_of(request);
+  wr.sg_list = &place;
+  wr.num_sge = request.local.empty() || request.op == core::Op::flush ? 0 : 1;
+  if (request.fence) wr.send_flags |= IBV_SEND_FENCE;
+  set_remote(wr, request);
+  if (wr.num_sge == 1 && request.op == core::Op::put && request.local.size() <= to.inline_bytes) {
+    place = {address_of(request.local.data()), static_cast<std::uint32_t>(request.local.size()), 0};
+    wr.send_flags |= IBV_SEND_INLINE;
+  } else if (wr.num_sge == 1) {
+    Status failure;
+    if (!place_local(to, request, request.op == core::Op::put ? Reads::no : Reads::yes, place, slot, failure))
+      return false;
+    if (!failure.ok()) {
+      posting.completions.failed(to.rank(), request.cookie, failure.code(), failure.message());
+      return true;
+    }
+  }
+  if (request.imm) {
+    wr.imm_data = htonl(*request.imm);
+    --to.credits;
+    ++to.sent;
+  }
+  post(link, posting, wr, slot);
+  return true;
+}
+
+void retire(Link& link, Posting& posting, std::uint64_t number, bool succeeded) noexcept {
+  Adapter& adapter = link.connection->adapter;
+  for (; link.completed <= number; ++link.completed, --posting.under_way) {
+    Slot& slot = link.slot(link.completed);
+    if (slot.copy_to != nullptr && succeeded) std::memcpy(slot.copy_to, slot.buffer->data, slot.bytes);
+    if (slot.buffer != nullptr) adapter.send_buffers().give(slot.buffer);
+    if (slot.registered != nullptr) adapter.registrar().release(slot.registered);
+  }
+}
+
+}  // namespace godwit::verbs

@@ -1,0 +1,23 @@
+// From core's work requests to those of verbs. Threads: the worker's.
+#pragma once
+
+#include "verbs/posting.hpp"
+
+#include <memory>
+
+namespace godwit::verbs {
+
+/// False: the link or its adapter is full, or the peer has no receive left; nothing has happened.
+bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const core::WireHeader& header,
+                  std::span<const std::byte> payload) noexcept;
+/// put, get, atomics, flush. False as above.
+bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request);
+/// Tells the peer of the receives that are free again. False as above.
+bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept;
+/// Its completion says that all before it have taken effect at the peer.
+bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept;
+
+/// Everything up to and including work request `number` has left the queue: gives back what they held.
+void retire(Link& link, Posting& posting, std::uint64_t number, bool succeeded) noexcept;
+
+}  // namespace godwit::verbs

@@ -1,0 +1,185 @@
+#include "verbs/transport.hpp"
+
+#include "core/card.hpp"
+#include "core/core_options.hpp"
+#include "core/interfaces.hpp"
+#include "verbs/discovery.hpp"
+#include "verbs/endpoint.hpp"
+#include "verbs/key.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/epoll.h>
+
+namespace godwit::verbs {
+namespace {
+
+constexpr int registered_access =
+    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+constexpr std::size_t largest_piece = 1 << 20;
+
+PeerName name_of(const core::PeerInfo& peer) { return {peer.rank, peer.card->host_name, peer.card->pid}; }
+
+}  // namespace
+
+VerbsTransport::VerbsTransport(core::Services& services, Rank rank, std::string_view job_id, Api& api)
+    : services_(services), rank_(rank) {
+  const auto& options = services.options.get<VerbsOptions>();
+  if (*options.disable) throw Error(ErrorCode::not_supported, options.disable.origin() + " switches it off");
+  const std::vector<DeviceFacts> devices = discover(api, services.log);
+  if (devices.empty()) throw Error(ErrorCode::not_supported, "this host has no RDMA adapter");
+  const PortChoices choices = choose_ports(devices, options, placement_here());
+  for (const std::string& warning : choices.warnings) services.log.warn("verbs: {}", warning);
+  for (const PortLeftOut& port : choices.left_out) services.log.info("verbs: not used: {}", port.line);
+  if (choices.ports.empty()) {
+    // Not an error: the job may live within this host. Between hosts it explains what is slow or missing.
+    services.log.warn("verbs: this host has RDMA adapters, but no port of theirs can be used: {}",
+                      left_out_text(choices.left_out));
+    throw Error(ErrorCode::not_supported, fmt::format("no port can be used: {}", left_out_text(choices.left_out)));
+  }
+  const PortChoice& port = choices.ports.front();
+  const DeviceFacts& device = devices[port.device];
+  adapter_ = std::make_unique<Adapter>(services, api, device, port, AdapterSettings::from(options));
+  services.log.info("verbs: {}: {}", adapter_->about(), adapter_->reason());
+  make_epoll();
+  control_ = std::make_unique<Control>(services, rank, job_id, *adapter_, mailbox_);
+  self_.protocol = device.protocol;
+  self_.link = adapter_->end().link;
+  self_.gid = adapter_->end().gid;
+  if (port.gid) self_.gid_type = port.gid->type;
+  self_.port = control_->listening_port();
+  self_.hosts = reachable_hosts(core::interface_addresses(*services.options.get<core::CoreOptions>().socket_ifname),
+                                port.gid ? port.gid->net_device : std::string());
+  address_ = encode(self_);
+}
+
+VerbsTransport::~VerbsTransport() {
+  on_service_thread([this] { control_.reset(); });
+  control_.reset();  // the service thread has been stopped
+  for (auto& [rank, link] : links_)
+    if (link->connection) lose(link);
+}
+
+void VerbsTransport::make_epoll() {
+  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {adapter_->completion_channel()->fd, mailbox_.event_fd()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    if (!epoll_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+      throw Error(ErrorCode::no_memory, fmt::format("verbs: epoll: {}; see `ulimit -n`", std::strerror(errno)));
+  }
+}
+
+template <class F>
+void VerbsTransport::on_service_thread(F&& work) noexcept {
+  try {
+    services_.service.call(work);
+  } catch (const std::exception& error) {
+    services_.log.debug("verbs: {}", error.what());
+  }
+}
+
+core::Reach VerbsTransport::reaches(const core::PeerInfo& peer) const {
+  if (peer.rank == rank_) return {false, "that is this rank itself"};
+  if (peer.address.empty()) return {false, "the peer has no verbs transport"};
+  const auto there = decode_address(peer.address);
+  if (!there) return {false, "the peer's verbs transport is of another version of Godwit"};
+  if (const std::string why = cannot_connect(self_, *there); !why.empty()) return {false, why};
+  return {true, fmt::format("both have an active port: {} here", adapter_->about())};
+}
+
+std::unique_ptr<core::Endpoint> VerbsTransport::open_endpoint(const core::PeerInfo& peer) {
+  if (const auto gone = departed_.find(peer.rank); gone != departed_.end()) {
+    auto lost = std::make_shared<Link>(name_of(peer));
+    lost->state = Link::State::lost;
+    lost->lost_status = gone->second.code();
+    lost->lost_detail = gone->second.message();
+    posting_.completions.lost(peer.rank, gone->second);
+    return std::make_unique<VerbsEndpoint>(lost, posting_);
+  }
+  auto& link = links_[peer.rank];
+  if (!link) {
+    link = std::make_shared<Link>(name_of(peer));
+    if (shut_down_) link->state = Link::State::lost;
+    services_.service.post([control = control_.get(), name = link->peer, address = *decode_address(peer.address)] {
+      control->connect(name, address);
+    });
+  } else if (link->state == Link::State::open) {
+    posting_.completions.connected(peer.rank);
+  }
+  return std::make_unique<VerbsEndpoint>(link, posting_);
+}
+
+core::Capabilities VerbsTransport::capabilities_of(const Connection& connection) const noexcept {
+  const std::size_t payload = connection.peer_buffer - message_overhead;
+  core::Capabilities capabilities;
+  capabilities.max_message = sizeof(core::WireHeader) + payload;
+  capabilities.max_inline = payload;  // copied, all of it
+  capabilities.max_rdma = std::min(largest_piece, adapter_->max_message());
+  capabilities.rma = capabilities.private_rma = true;
+  capabilities.put_notify = true;
+  capabilities.put_done = core::PutDone::remote;
+  capabilities.latency_s = 2e-6;
+  capabilities.bandwidth_Bps = adapter_->bandwidth_Bps();
+  capabilities.rma_overhead_s = 1e-6;
+  return capabilities;
+}
+
+core::Registration VerbsTransport::register_memory(std::span<std::byte> memory, MemoryKind kind) {
+  if (kind == MemoryKind::device)
+    throw Error(ErrorCode::not_supported, "the verbs transport does not reach device memory yet");
+  if (memory.empty()) return {{}, Key{}.pack()};
+  const Registered* registered = adapter_->registrar().acquire(memory, registered_access);
+  // Constants cannot be written: that is enough for a message.
+  if (registered == nullptr) registered = adapter_->registrar().acquire(memory, IBV_ACCESS_REMOTE_READ);
+  if (registered == nullptr) throw Error(adapter_->registrar().failure());
+  Key key;
+  key.rkey = registered->rkey;
+  return {{reinterpret_cast<std::uint64_t>(registered)}, key.pack()};
+}
+
+void VerbsTransport::deregister_memory(const core::Registration& registration) noexcept {
+  if (registration.lkey.value != 0)
+    adapter_->registrar().release(reinterpret_cast<const Registered*>(registration.lkey.value));
+}
+
+bool VerbsTransport::arm() noexcept {
+  if (mailbox_.pending() || !posting_.completions.empty() || !consumed_.empty() || !posting_.failing.empty() ||
+      !draining_.empty() || waiting_entries_ > 0)
+    return false;
+  if (ibv_req_notify_cq(adapter_->completion_queue(), 0) != 0) return false;
+  // What came before the request to be told is not told.
+  const int found = ibv_poll_cq(adapter_->completion_queue(), 1, entries_.data());
+  waiting_entries_ = found > 0 ? static_cast<std::size_t>(found) : 0;
+  return found == 0;
+}
+
+void VerbsTransport::disarm() noexcept {
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  while (adapter_->api().get_cq_event(adapter_->completion_channel(), &queue, &context) == 0)
+    adapter_->api().ack_cq_events(queue, 1);
+}
+
+void VerbsTransport::shutdown() noexcept {
+  if (std::exchange(shut_down_, true)) return;
+  flush_sends();
+  std::map<Rank, std::uint64_t> sent;
+  for (const auto& [rank, link] : links_) sent[rank] = link->sent;
+  on_service_thread([this, &sent] { control_->say_good_bye(sent); });
+  for (const auto& [rank, link] : links_) {
+    if (link->state == Link::State::draining) continue;
+    link->state = Link::State::lost;
+    link->may_post = false;
+    link->lost_status = ErrorCode::cancelled;
+    link->lost_detail = "this rank has shut its verbs transport down";
+  }
+}
+
+}  // namespace godwit::verbs

@@ -1,0 +1,91 @@
+// The verbs transport. Overview in README.md. Threads: the worker's; its control plane runs on the service thread and
+// reports through the mailbox.
+#pragma once
+
+#include "core/services.hpp"
+#include "core/transport.hpp"
+#include "core/unique_fd.hpp"
+#include "verbs/adapter.hpp"
+#include "verbs/address.hpp"
+#include "verbs/control.hpp"
+#include "verbs/mailbox.hpp"
+#include "verbs/posting.hpp"
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace godwit::verbs {
+
+inline constexpr std::string_view transport_name = "verbs";
+
+class VerbsTransport final : public core::Transport {
+ public:
+  /// Endpoints must not outlive it; call shutdown() before, or the peers take it for a death. Throws Error.
+  VerbsTransport(core::Services& services, Rank rank, std::string_view job_id, Api& api);
+  ~VerbsTransport() override;
+
+  std::string_view name() const noexcept override { return transport_name; }
+  std::span<const std::byte> address() const noexcept override { return address_; }
+  core::Reach reaches(const core::PeerInfo& peer) const override;
+  std::unique_ptr<core::Endpoint> open_endpoint(const core::PeerInfo& peer) override;
+  core::Registration register_memory(std::span<std::byte> memory, MemoryKind kind) override;
+  void deregister_memory(const core::Registration& registration) noexcept override;
+  std::size_t poll(std::span<core::Completion> completions) noexcept override;
+  bool arm() noexcept override;
+  void disarm() noexcept override;
+  int event_fd() const noexcept override { return epoll_.get(); }
+  void shutdown() noexcept override;
+
+ private:
+  using LinkPointer = std::shared_ptr<Link>;
+
+  void make_epoll();
+  core::Capabilities capabilities_of(const Connection& connection) const noexcept;
+  // transport_events.cpp: what the service thread has found out, and the end of links
+  void handle_events();
+  void on(LinkMade& made);
+  void on(LinkReady& ready);
+  void on(PeerLost& lost);
+  std::size_t finish_draining(std::span<core::Completion> out, bool idle);
+  void give_up_failing();
+  void lose(const LinkPointer& link);
+  void flush_sends();
+  template <class F>
+  void on_service_thread(F&& work) noexcept;
+  // transport_poll.cpp: the completion queue
+  std::size_t poll_queue(std::span<core::Completion> out, bool& idle) noexcept;
+  bool handle(const ibv_wc& entry, core::Completion& out);
+  bool handle_receive(const LinkPointer& link, const ibv_wc& entry, Buffer& buffer, core::Completion& out);
+  bool handle_send(const LinkPointer& link, const ibv_wc& entry, core::Completion& out);
+  void recycle() noexcept;
+  void send_credits() noexcept;
+  LinkPointer* find_pair(std::uint32_t number) noexcept;
+
+  core::Services& services_;
+  const Rank rank_;
+  core::UniqueFd epoll_;
+  std::unique_ptr<Adapter> adapter_;
+  TransportAddress self_;
+  Mailbox mailbox_;
+  Posting posting_;
+  std::unordered_map<Rank, LinkPointer> links_;
+  std::unordered_map<std::uint32_t, LinkPointer> pairs_;  // by number of our queue pair
+  LinkPointer* last_pair_ = nullptr;                      // found last
+  std::uint32_t last_number_ = 0;
+  std::vector<std::pair<LinkPointer, Buffer*>> consumed_;  // receives of the last poll, and some of those before
+  std::vector<LinkPointer> owing_;                         // have credits to send
+  std::vector<LinkPointer> draining_;                      // nothing more comes but what is in the queue
+  std::vector<LinkPointer> retired_;                       // lost; payloads of the last poll may be theirs
+  std::unordered_map<Rank, Status> departed_;              // reported to the worker: nobody connects to them again
+  std::array<ibv_wc, 16> entries_;
+  std::size_t waiting_entries_ = 0;  // polled while arming, at the front of entries_
+  std::unique_ptr<Control> control_;
+  std::vector<std::byte> address_;
+  bool shut_down_ = false;
+};
+
+}  // namespace godwit::verbs

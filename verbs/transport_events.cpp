@@ -1,0 +1,122 @@
+// What the service thread has found out, taken by the worker; the end of links.
+#include "verbs/post.hpp"
+#include "verbs/transport.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <thread>
+
+namespace godwit::verbs {
+namespace {
+
+// Frames that a peer had sent before its good-bye are in the queue, or on their way there.
+constexpr std::int64_t patience_ms = 1000;
+constexpr std::chrono::seconds longest_flush{5};
+
+}  // namespace
+
+void VerbsTransport::handle_events() {
+  for (Event& event : mailbox_.take()) std::visit([this](auto& e) { on(e); }, event);
+}
+
+void VerbsTransport::on(LinkMade& made) {
+  if (shut_down_) return;
+  auto& link = links_[made.peer.rank];
+  if (!link) link = std::make_shared<Link>(made.peer);
+  const QueuePair& pair = made.connection->pair;
+  link->capabilities = capabilities_of(*made.connection);
+  link->inline_bytes = pair.inline_bytes();
+  link->depth = pair.send_depth();
+  link->slots.resize(std::bit_ceil(link->depth));
+  link->credits = made.connection->credits;
+  link->connection = std::move(made.connection);
+  pairs_[pair.address().number] = link;
+}
+
+void VerbsTransport::on(LinkReady& ready) {
+  const auto found = links_.find(ready.peer);
+  if (found == links_.end() || found->second->state != Link::State::connecting) return;
+  const LinkPointer& link = found->second;
+  link->state = Link::State::open;
+  link->may_post = true;
+  if (link->endpoints != 0) posting_.completions.connected(link->rank());
+  if (link->owed > 0) owing_.push_back(link);
+}
+
+void VerbsTransport::on(PeerLost& lost) {
+  const auto found = links_.find(lost.peer);
+  if (found == links_.end() || shut_down_) return;
+  const LinkPointer& link = found->second;
+  if (link->state == Link::State::draining) return;
+  link->state = Link::State::draining;
+  link->may_post = false;
+  link->lost_status = lost.status;
+  link->lost_detail = std::move(lost.detail);
+  link->last_word = lost.sent;
+  link->draining_since_ms = services_.clock.now_ms();
+  draining_.push_back(link);
+}
+
+// Links that failed here: the peer is told, and what is in the queue still comes.
+void VerbsTransport::give_up_failing() {
+  for (LinkPointer& link : std::exchange(posting_.failing, {})) {
+    services_.service.post(
+        [control = control_.get(), peer = link->rank(), why = link->lost_detail] { control->give_up(peer, why); });
+    link->connection->pair.fail();
+    link->draining_since_ms = services_.clock.now_ms();
+    draining_.push_back(std::move(link));
+  }
+}
+
+// `idle`: the queue was empty.
+std::size_t VerbsTransport::finish_draining(std::span<core::Completion> out, bool idle) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < draining_.size() && n < out.size();) {
+    const LinkPointer link = draining_[i];
+    const bool late = services_.clock.now_ms() - link->draining_since_ms > patience_ms;
+    if (!idle || (link->received < link->last_word && !late)) {
+      ++i;
+      continue;
+    }
+    out[n++] = {.kind = core::Completion::Kind::peer_lost,
+                .status = link->lost_status,
+                .peer = link->rank(),
+                .detail = posting_.completions.keep(std::make_unique<std::string>(link->lost_detail))};
+    departed_.try_emplace(link->rank(), link->lost_status, link->lost_detail);
+    lose(link);
+    links_.erase(link->rank());
+    retired_.push_back(link);
+    draining_.erase(draining_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return n;
+}
+
+// After that the adapter reads and writes nothing of the link's.
+void VerbsTransport::lose(const LinkPointer& link) {
+  link->state = Link::State::lost;
+  link->may_post = false;
+  if (!link->connection) return;
+  pairs_.erase(link->connection->pair.address().number);
+  last_pair_ = nullptr;
+  std::erase(owing_, link);
+  link->connection->pair.destroy();
+  if (link->posted > link->completed) retire(*link, posting_, link->posted - 1, false);
+  link->connection.reset();
+}
+
+// Before a good-bye: the peer may rely on what was sent before.
+void VerbsTransport::flush_sends() {
+  const auto deadline = std::chrono::steady_clock::now() + longest_flush;
+  std::array<core::Completion, 16> dropped;
+  const auto waits = [](const auto& entry) {
+    return entry.second->may_post && entry.second->state == Link::State::open && entry.second->under_way() > 0;
+  };
+  while (std::ranges::any_of(links_, waits) && std::chrono::steady_clock::now() < deadline) {
+    for (const auto& entry : links_)
+      if (waits(entry) && entry.second->quiet > 0) post_flush(entry.second, posting_);
+    if (poll(dropped) == 0) std::this_thread::yield();
+  }
+}
+
+}  // namespace godwit::verbs

@@ -1,0 +1,161 @@
+// The completion queue: messages, notifications, and the ends of our own work requests.
+#include "verbs/explain.hpp"
+#include "verbs/post.hpp"
+#include "verbs/transport.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include <arpa/inet.h>
+
+namespace godwit::verbs {
+
+using core::Completion;
+
+namespace {
+
+// Receives are posted again in batches of this, or when there is nothing else to do.
+constexpr std::size_t recycled_at_once = 16;
+
+}  // namespace
+
+std::size_t VerbsTransport::poll(std::span<Completion> completions) noexcept {
+  if (consumed_.size() >= recycled_at_once) recycle();
+  posting_.completions.forget_words();
+  if (!retired_.empty()) [[unlikely]] {
+    recycle();
+    retired_.clear();
+  }
+  if (mailbox_.pending()) [[unlikely]]
+    handle_events();
+  std::size_t n = posting_.completions.empty() ? 0 : posting_.completions.take(completions);
+  bool idle = false;
+  n += poll_queue(completions.subspan(n), idle);
+  if (idle && n == 0 && !consumed_.empty()) recycle();
+  if (!owing_.empty()) [[unlikely]]
+    send_credits();
+  if (!posting_.failing.empty()) [[unlikely]]
+    give_up_failing();
+  if (!draining_.empty()) [[unlikely]]
+    n += finish_draining(completions.subspan(n), idle);
+  return n;
+}
+
+// `idle`: the queue was found empty.
+std::size_t VerbsTransport::poll_queue(std::span<Completion> out, bool& idle) noexcept {
+  const std::size_t most = std::min(out.size(), entries_.size());
+  if (most == 0) return 0;
+  std::size_t found = std::exchange(waiting_entries_, 0);
+  if (found == 0) {
+    const int polled = ibv_poll_cq(adapter_->completion_queue(), static_cast<int>(most), entries_.data());
+    found = polled > 0 ? static_cast<std::size_t>(polled) : 0;
+  }
+  idle = found == 0;
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < found; ++i)
+    if (handle(entries_[i], out[n])) ++n;
+  return n;
+}
+
+VerbsTransport::LinkPointer* VerbsTransport::find_pair(std::uint32_t number) noexcept {
+  if (last_pair_ != nullptr && last_number_ == number) [[likely]]
+    return last_pair_;
+  auto found = pairs_.find(number);
+  if (found == pairs_.end() && mailbox_.pending()) {
+    handle_events();  // the link was announced before its first message could come
+    found = pairs_.find(number);
+  }
+  if (found == pairs_.end()) return nullptr;
+  last_number_ = number;
+  last_pair_ = &found->second;
+  return last_pair_;
+}
+
+// True: `out` is filled in.
+bool VerbsTransport::handle(const ibv_wc& entry, Completion& out) {
+  LinkPointer* const known = find_pair(entry.qp_num);
+  Buffer* const buffer = received_buffer(entry.wr_id);
+  if (known == nullptr) [[unlikely]] {
+    // Of a queue pair that is gone.
+    if (buffer != nullptr) consumed_.emplace_back(nullptr, buffer);
+    return false;
+  }
+  if (buffer != nullptr) return handle_receive(*known, entry, *buffer, out);
+  return handle_send(*known, entry, out);
+}
+
+bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry, Buffer& buffer, Completion& out) {
+  consumed_.emplace_back(link, &buffer);
+  if (entry.status != IBV_WC_SUCCESS) [[unlikely]] {
+    if (entry.status != IBV_WC_WR_FLUSH_ERR) posting_.fail(link, ErrorCode::transport, explain(*link, entry));
+    return false;
+  }
+  ++link->received;
+  if (entry.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+    out = {.kind = Completion::Kind::notify, .peer = link->rank(), .imm = ntohl(entry.imm_data)};
+    return true;
+  }
+  Frame frame;
+  if (entry.byte_len >= sizeof frame) std::memcpy(&frame, buffer.data, sizeof frame);
+  const bool is_message = frame.kind == Frame::Kind::message && entry.byte_len >= message_overhead;
+  if (entry.byte_len < sizeof frame || frame.version != protocol_version ||
+      (!is_message && frame.kind != Frame::Kind::credit)) [[unlikely]] {
+    posting_.fail(link, ErrorCode::transport, fmt::format("{} sent a frame that is none", link->peer.text()));
+    return false;
+  }
+  link->credits += frame.credits;
+  if (!is_message) return false;
+  out = {.kind = Completion::Kind::message,
+         .peer = link->rank(),
+         .payload = {buffer.data + sizeof frame, entry.byte_len - sizeof frame}};
+  return true;
+}
+
+bool VerbsTransport::handle_send(const LinkPointer& link, const ibv_wc& entry, Completion& out) {
+  const std::uint64_t number = entry.wr_id >> 1;
+  if (number < link->completed || number >= link->posted) return false;
+  const Slot slot = link->slot(number);
+  const bool succeeded = entry.status == IBV_WC_SUCCESS;
+  if (number > link->completed) retire(*link, posting_, number - 1, true);
+  retire(*link, posting_, number, succeeded);
+  if (succeeded) [[likely]] {
+    if (slot.report) out = {.kind = Completion::Kind::done, .peer = link->rank(), .cookie = slot.cookie};
+    return slot.report;
+  }
+  if (entry.status != IBV_WC_WR_FLUSH_ERR) posting_.fail(link, ErrorCode::transport, explain(*link, entry));
+  if (slot.op == core::Op::send) return false;  // its buffer is free; the peer is given up
+  out = {.kind = Completion::Kind::done,
+         .status = ErrorCode::transport,
+         .peer = link->rank(),
+         .cookie = slot.cookie,
+         .detail = posting_.completions.keep(std::make_unique<std::string>(
+             entry.status == IBV_WC_WR_FLUSH_ERR && !link->lost_detail.empty() ? link->lost_detail
+                                                                               : explain(*link, entry)))};
+  return true;
+}
+
+// The payloads of the last poll are not needed any more.
+void VerbsTransport::recycle() noexcept {
+  std::array<Buffer*, 64> buffers;
+  for (std::size_t from = 0; from < consumed_.size();) {
+    std::size_t n = 0;
+    for (; n < buffers.size() && from < consumed_.size(); ++n, ++from) buffers[n] = consumed_[from].second;
+    adapter_->post_again(std::span(buffers).first(n));
+  }
+  for (const auto& [link, buffer] : consumed_) {
+    if (!link || !link->connection) continue;
+    // Half of what it may send: it gets the rest before it runs out.
+    if (++link->owed == link->connection->granted / 2) owing_.push_back(link);
+  }
+  consumed_.clear();
+}
+
+void VerbsTransport::send_credits() noexcept {
+  std::erase_if(owing_, [this](const LinkPointer& link) {
+    if (link->state == Link::State::connecting) return false;
+    return !link->may_post || link->owed < link->connection->granted / 2 || post_credits(link, posting_);
+  });
+}
+
+}  // namespace godwit::verbs

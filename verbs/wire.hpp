@@ -1,0 +1,76 @@
+// What verbs transports send each other: frames over queue pairs, and messages of the side channel. Little-endian,
+// checked in core/wire.hpp; described in docs/wire.md.
+#pragma once
+
+#include "core/wire.hpp"
+#include "verbs/facts.hpp"
+
+#include <cstdint>
+
+namespace godwit::verbs {
+
+inline constexpr std::uint8_t protocol_version = 1;
+
+/// First bytes of every send. Messages go on with a core::WireHeader and the payload.
+struct Frame {
+  enum class Kind : std::uint8_t {
+    message,
+    notify,  // `value`: imm, where the wire has no write with immediate
+    credit,  // nothing but `credits`
+  };
+  std::uint8_t version = protocol_version;
+  Kind kind = Kind::message;
+  std::uint16_t credits = 0;  // of the receiver's, that are free again
+  std::uint32_t value = 0;
+};
+static_assert(sizeof(Frame) == 8);
+
+inline constexpr std::size_t message_overhead = sizeof(Frame) + sizeof(core::WireHeader);
+
+/// One end of a queue pair, as the other end must know it.
+struct PairAddress {
+  Gid gid{};
+  std::uint32_t number = 0;
+  std::uint32_t first_packet = 0;  // PSN of what it sends
+  std::uint32_t mtu = 0;           // bytes, largest
+  std::uint16_t lid = 0;
+  LinkLayer link = LinkLayer::infiniband;
+  std::uint8_t max_reads = 0;  // that it answers at a time
+};
+static_assert(sizeof(PairAddress) == 32);
+
+enum class SideMessage : std::uint8_t {
+  hello,   // Hello, both ways
+  ready,   // nothing: the queue pair of who connected can receive
+  bye,     // Bye
+  failed,  // words: why the sender has given the connection up
+};
+
+struct SideHeader {
+  std::uint32_t bytes = 0;  // that follow
+  SideMessage kind = SideMessage::hello;
+  std::uint8_t version = protocol_version;
+  std::uint16_t magic = side_magic;
+  static constexpr std::uint16_t side_magic = 0x5647;  // "GV"
+};
+static_assert(sizeof(SideHeader) == 8);
+inline constexpr std::size_t longest_side_message = 4096;
+
+struct Hello {
+  std::uint64_t job = 0;  // hash of the job's id
+  std::int32_t from = 0;  // ranks
+  std::int32_t to = 0;
+  PairAddress pair{};
+  std::uint32_t buffer_bytes = 0;  // the longest frame that the sender of this receives
+  std::uint32_t credits = 0;       // frames that it can receive without answering
+  std::uint32_t pid = 0;
+  std::uint32_t pad = 0;
+  char host[48] = {};   // for words, zero-terminated
+  char port[112] = {};  // for words: "mlx5_0:1, GID 3 10.1.2.3"
+};
+
+struct Bye {
+  std::uint64_t sent = 0;  // frames and immediates over this connection
+};
+
+}  // namespace godwit::verbs
