@@ -1,5 +1,6 @@
 """What `godwit` says to right and wrong command lines."""
 
+import json
 import sys
 
 from run_program import expect, run
@@ -31,10 +32,17 @@ for words, status, text in [
     (["perf", "send_lat"], 2, "needs two ranks"),
     (["perf", "send_lat", "--memory", "device"], 2, "--memory"),
     (["perf", "send_lat", "--thread-mode", "some"], 2, "--thread-mode"),
+    (["ibstat", "no_such"], 1, "there is no adapter `no_such` on this host; it has: "),
+    (["ibstat", "mlx5_0", "0"], 2, "PORT: Value 0 not in range 1 to 255"),
     (["perf", "send_lat", "-t", "2"], 2, "send_lat: -t is for msg_rate and send_bw"),
 ]:
     out, err = run([GODWIT, *words], status)
     expect(text in err and err.count("\n") == 1 and out == "", f"godwit {words}: {out!r} {err!r}")
+
+out, err = run([GODWIT, "ibstat", "--json"])
+expect(isinstance(json.loads(out)["adapters"], list), f"ibstat --json: {out!r} {err!r}")
+names, err = run([GODWIT, "ibstat", "-l"])
+expect(names or "no RDMA adapter on this host" in err, f"ibstat says that there is none: {err!r}")
 
 out, err = run([GODWIT, "info"], 1, GODWIT_NO_SUCH_OPTION="1")
 expect("NO_SUCH_OPTION" in err and err.startswith("godwit: "), f"unknown option: {err!r}")
