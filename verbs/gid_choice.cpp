@@ -21,8 +21,8 @@ bool is_ipv6_link_local(const Gid& gid) { return gid[0] == 0xfe && (gid[1] & 0xc
 std::vector<GidEntry> best_of_each_kind(std::span<const GidEntry> table) {
   std::vector<GidEntry> best(table.begin(), table.end());
   std::ranges::sort(best, {}, [](const GidEntry& entry) { return std::pair(kind_of(entry), entry.index); });
-  const auto rest = std::ranges::unique(best, {}, kind_of);
-  best.erase(rest.begin(), rest.end());
+  const auto same_kind = [](const GidEntry& one, const GidEntry& other) { return kind_of(one) == kind_of(other); };
+  best.erase(std::unique(best.begin(), best.end(), same_kind), best.end());
   return best;
 }
 

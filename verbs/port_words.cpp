@@ -9,7 +9,7 @@ namespace {
 
 struct LaneSpeed {
   std::uint8_t bits;
-  double Gbps;  // of data
+  double lane_Gbps;  // of data
   const char* name;
 };
 constexpr LaneSpeed speeds[] = {{1, 2.5, "SDR"}, {2, 5, "DDR"},   {4, 10, "QDR"},  {8, 10, "FDR10"},
@@ -71,10 +71,10 @@ LinkSpeed link_speed(std::string_view rate, std::uint8_t active_speed, std::uint
   if (LinkSpeed told = parse_rate(rate); told.rate_Gbps > 0) return told;
   LinkSpeed speed;
   speed.lanes = lanes_of(active_width);
-  for (const LaneSpeed& lane : speeds)
-    if (lane.bits == active_speed) {
-      speed.rate_Gbps = lane.Gbps * speed.lanes;
-      speed.name = lane.name;
+  for (const LaneSpeed& one : speeds)
+    if (one.bits == active_speed) {
+      speed.rate_Gbps = one.lane_Gbps * speed.lanes;
+      speed.name = one.name;
     }
   return speed;
 }
