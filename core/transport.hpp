@@ -42,7 +42,12 @@ struct Capabilities {
   AtomicsDomain atomics = AtomicsDomain::none;  // 64-bit fetch_add and compare_swap as work requests
   double latency_s = 0;                         // of a small send, for cost models
   double bandwidth_Bps = 0;                     // of a large put
+  double message_Bps = 0;                       // of large messages, copied in and out; 0: half of bandwidth_Bps
   double rma_overhead_s = 0;                    // fixed cost of one put or get
+
+  double message_s(double bytes) const noexcept {
+    return message_Bps > 0 ? bytes / message_Bps : 2 * bytes / bandwidth_Bps;
+  }
 };
 
 /// A transport's name for local memory (verbs: lkey).

@@ -14,8 +14,7 @@ std::optional<std::size_t> limit(const Route& route) {
 }
 
 double cost(const Route& route, std::size_t size) {
-  // Copied twice: into the transport's memory and out of it.
-  return route.capabilities.latency_s + 2 * static_cast<double>(size) / route.capabilities.bandwidth_Bps;
+  return route.capabilities.latency_s + route.capabilities.message_s(static_cast<double>(size));
 }
 
 void start(Worker& worker, Operation& operation) {

@@ -13,11 +13,11 @@ namespace {
 std::optional<std::size_t> any_limit(const Route&) { return no_limit; }
 
 double put_cost(const Route& route, std::size_t size) {
-  return route.capabilities.latency_s + 2 * static_cast<double>(size) / route.capabilities.bandwidth_Bps;
+  return route.capabilities.latency_s + route.capabilities.message_s(static_cast<double>(size));
 }
 
 double get_cost(const Route& route, std::size_t size) {
-  return 2 * route.capabilities.latency_s + 2 * static_cast<double>(size) / route.capabilities.bandwidth_Bps;
+  return 2 * route.capabilities.latency_s + route.capabilities.message_s(static_cast<double>(size));
 }
 
 double atomic_cost(const Route& route, std::size_t) { return 2 * route.capabilities.latency_s; }

@@ -17,7 +17,7 @@ double cost(const Route& route, std::size_t size) {
   const auto bytes = static_cast<double>(size);
   // get: announcement, then one copy; stream: two more crossings, then two copies.
   if (wire.private_rma) return wire.latency_s + wire.rma_overhead_s + bytes / wire.bandwidth_Bps;
-  return 3 * wire.latency_s + 2 * bytes / wire.bandwidth_Bps;
+  return 3 * wire.latency_s + wire.message_s(bytes);
 }
 
 void start_send(Worker& worker, Operation& operation) { announce(worker, operation, false); }
