@@ -39,6 +39,7 @@ struct Capabilities {
   bool private_rma = false;     // also on memory that was not made by godwit::allocate
   bool put_notify = false;      // put + imm in one request
   PutDone put_done = PutDone::local;
+  bool early_put = false;  // Endpoint::put() returns before it has taken effect: only a flush tells
   AtomicsDomain atomics = AtomicsDomain::none;  // 64-bit fetch_add and compare_swap as work requests
   double latency_s = 0;                         // of a small send, for cost models
   double bandwidth_Bps = 0;                     // of a large put
@@ -141,15 +142,17 @@ class Endpoint {
     request.local = {const_cast<std::byte*>(payload.data()), payload.size()};  // only read by a send
     return post({&request, 1}) == 1;
   }
-  /// The path of memory that is mapped here: as post(), but without WorkRequest and completion. True: it has taken
-  /// effect at the target, after all that was posted before, and the local memory is reusable; a notification is on
-  /// its way. False: nothing has happened, post it. Sizes are not limited: what is too long is refused, too.
+  /// The short path: as post(), but without WorkRequest and completion. True: the local memory is reusable, and it has
+  /// taken effect at the target after all that was posted before (capabilities().early_put: it will, in that order;
+  /// failures end the connection); a notification is on its way. False: nothing has happened, post it. Sizes are not
+  /// limited: what is too long is refused, too.
   virtual bool put(std::span<const std::byte> /*data*/, RemoteAddress /*remote*/,
                    const std::optional<std::uint32_t>& /*imm*/) noexcept {
     return false;
   }
+  /// Of memory that is mapped here: it is done when this returns.
   virtual bool get(std::span<std::byte> /*data*/, RemoteAddress /*remote*/) noexcept { return false; }
-  /// fetch_add or compare_swap of 8 bytes; `before` is the value that it found.
+  /// As get(). fetch_add or compare_swap of 8 bytes; `before` is the value that it found.
   virtual bool atomic(Op /*op*/, RemoteAddress /*remote*/, std::uint64_t /*operand*/, std::uint64_t /*compare*/,
                       std::uint64_t& /*before*/) noexcept {
     return false;

@@ -163,7 +163,8 @@ Status Worker::flush(Rank target) {
                                   name_of(target));
              });
   Lock held = lock();
-  if (to->state == Peer::State::ready && to->capabilities.put_done == PutDone::local) {
+  const Capabilities& wire = to->capabilities;
+  if (to->state == Peer::State::ready && (wire.put_done == PutDone::local || wire.early_put)) {
     Operation& operation = new_operation(Operation::Kind::flush, nullptr);
     static const Protocol flush_protocol{
         "flush",

@@ -1,7 +1,6 @@
 #include "verbs/endpoint.hpp"
 
 #include "verbs/key.hpp"
-#include "verbs/post.hpp"
 
 #include <fmt/format.h>
 

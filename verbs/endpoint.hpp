@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/transport.hpp"
-#include "verbs/posting.hpp"
+#include "verbs/post.hpp"
 
 #include <memory>
 
@@ -16,6 +16,10 @@ class VerbsEndpoint final : public core::Endpoint {
 
   std::size_t post(std::span<const core::WorkRequest> requests) noexcept override;
   bool send(const core::WireHeader& header, std::span<const std::byte> payload) noexcept override;
+  bool put(std::span<const std::byte> data, core::RemoteAddress remote,
+           const std::optional<std::uint32_t>& imm) noexcept override {
+    return post_short_put(link_, posting_, data, remote, imm);
+  }
   const core::Capabilities& capabilities() const noexcept override { return link_->capabilities; }
   std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override;
   std::string describe() const override;

@@ -165,6 +165,41 @@ bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const cor
   return true;
 }
 
+bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> data,
+                    core::RemoteAddress remote, const std::optional<std::uint32_t>& imm) noexcept {
+  Link& to = *link;
+  if (!has_room(to, posting) || (imm && (to.credits == 0 || !to.capabilities.put_notify))) [[unlikely]]
+    return false;
+  ibv_sge place{address_of(data.data()), static_cast<std::uint32_t>(data.size()), 0};
+  ibv_send_wr wr;
+  wr.next = nullptr;
+  wr.sg_list = &place;
+  wr.num_sge = data.empty() ? 0 : 1;
+  wr.send_flags = 0;
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.wr.rdma = {remote.address, static_cast<std::uint32_t>(remote.handle)};
+  Slot slot;
+  slot.op = core::Op::put;
+  if (data.size() <= to.inline_bytes) [[likely]] {
+    wr.send_flags = IBV_SEND_INLINE;
+  } else {
+    if (data.size() > to.connection->adapter.send_buffers().buffer_bytes()) return false;
+    slot.buffer = take_buffer(to);
+    if (slot.buffer == nullptr) return false;
+    std::memcpy(slot.buffer->data, data.data(), data.size());
+    place.addr = address_of(slot.buffer->data);
+    place.lkey = slot.buffer->lkey;
+  }
+  if (imm) {
+    wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+    wr.imm_data = htonl(*imm);
+    --to.credits;
+    ++to.sent;
+  }
+  post(link, posting, wr, slot);
+  return true;
+}
+
 bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
   if (!has_room(*link, posting)) return false;
   const Frame frame = make_frame(*link, Frame::Kind::credit);
@@ -192,6 +227,10 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
   }
   if (!has_room(to, posting) || (request.imm && to.credits == 0)) [[unlikely]]
     return false;
+  if (request.op == core::Op::flush && to.under_way() == 0) {
+    if (request.signalled) posting.completions.done(to.rank(), request.cookie);
+    return true;
+  }
   Slot slot;
   slot.cookie = request.cookie;
   slot.op = request.op;

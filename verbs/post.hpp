@@ -10,6 +10,9 @@ namespace godwit::verbs {
 /// False: the link or its adapter is full, or the peer has no receive left; nothing has happened.
 bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const core::WireHeader& header,
                   std::span<const std::byte> payload) noexcept;
+/// Copied into the work request or a buffer; without completion. False as above, or too long for that.
+bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> data,
+                    core::RemoteAddress remote, const std::optional<std::uint32_t>& imm) noexcept;
 /// put, get, atomics, flush. False as above.
 bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request);
 /// Tells the peer of the receives that are free again. False as above.

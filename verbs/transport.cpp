@@ -129,6 +129,7 @@ core::Capabilities VerbsTransport::capabilities_of(const Connection& connection)
   capabilities.rma = capabilities.private_rma = true;
   capabilities.put_notify = true;
   capabilities.put_done = core::PutDone::remote;
+  capabilities.early_put = true;
   capabilities.latency_s = wire_latency_s;
   capabilities.bandwidth_Bps = adapter_->bandwidth_Bps();
   capabilities.message_Bps = 1 / (1 / adapter_->bandwidth_Bps() + 2 / copy_Bps);

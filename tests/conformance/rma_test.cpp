@@ -267,7 +267,7 @@ TEST_P(Rma, MappedMemoryIsReachedAtOnce) {
   core::Endpoint& endpoint = a.endpoint(1);
   std::uint64_t before = 99;
   if (!GetParam().maps) {
-    EXPECT_FALSE(endpoint.put({}, target.at(0), {}));
+    EXPECT_TRUE(endpoint.capabilities().early_put || !endpoint.put({}, target.at(0), {}));
     EXPECT_FALSE(endpoint.get(std::as_writable_bytes(std::span(&before, 1)), target.at(0)));
     EXPECT_FALSE(endpoint.atomic(Op::fetch_add, target.at(0), 1, 0, before));
     return;
@@ -293,6 +293,36 @@ TEST_P(Rma, MappedMemoryIsReachedAtOnce) {
   EXPECT_EQ(a.count(Kind::done), 0U) << "there are no completions";
 }
 
+// Puts that return at once keep their order with those that are posted, and a flush waits for them.
+TEST_P(Rma, EarlyPutsAreThereAfterAFlush) {
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  core::Endpoint& endpoint = a.endpoint(1);
+  if (!endpoint.capabilities().early_put) GTEST_SKIP() << "puts that return at once have taken effect";
+  std::vector<std::byte> memory(20'000);
+  const Target target(a, b, memory, MemoryKind::host);
+  std::vector<std::byte> result(1);
+  const Local local(a, result);
+  std::uint64_t seed = 0;
+  std::size_t refused = 0;
+  for (std::size_t size = 0; size <= memory.size(); size = size < 500 ? size + 1 : size * 2 - 1) {
+    auto data = pattern(size, ++seed);
+    const auto sent = data;
+    if (!until([&] { a.poll(), b.poll(); },
+               [&] { return endpoint.put(data, target.at(0), {}) || size > endpoint.capabilities().max_inline; }))
+      FAIL() << size;
+    if (size > endpoint.capabilities().max_inline) {
+      ++refused;
+      continue;
+    }
+    std::ranges::fill(data, std::byte{0xee});
+    ASSERT_EQ(execute(a, 1, local.request(Op::flush, target.at(0), 0), {&b}).status, ErrorCode::ok);
+    ASSERT_TRUE(std::ranges::equal(std::span(memory).first(size), sent)) << size;
+  }
+  EXPECT_GT(refused, 0U) << "none was too long";
+  EXPECT_EQ(a.count(Kind::done), 0U) << "there are no completions";
+}
+
 TEST_P(Rma, WhatIsNotMappedIsRefused) {
   Node a(GetParam(), 0), b(GetParam(), 1);
   connect(a, b);
@@ -302,6 +332,7 @@ TEST_P(Rma, WhatIsNotMappedIsRefused) {
   const Target other(a, b, not_shared, MemoryKind::host);
   ASSERT_TRUE(!GetParam().maps || is_mapped(a, 1, target));
   core::Endpoint& endpoint = a.endpoint(1);
+  if (endpoint.capabilities().early_put) GTEST_SKIP() << "what it does not reach is found out later";
   std::uint64_t before = 99;
   EXPECT_FALSE(endpoint.put(data, other.at(0), {}));
   EXPECT_FALSE(endpoint.get(data, other.at(0)));
