@@ -26,6 +26,7 @@ class BufferPool {
 
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   std::size_t count() const noexcept { return buffers_.size(); }
+  std::size_t in_use() const noexcept { return buffers_.size() - free_.size(); }
   /// `count` more buffers, free. Throws Error(no_memory).
   void grow(std::size_t count);
   /// nullptr: all are in use.

@@ -38,7 +38,9 @@ Buffer* take_buffer(Link& link) noexcept {
 // queue moving.
 void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, const Slot& slot) noexcept {
   Link& to = *link;
-  const bool wanted = slot.report || slot.copy_to != nullptr || slot.registered != nullptr;
+  // Buffers that many links hold without asking for their return would never come back.
+  const bool scarce = slot.buffer != nullptr && to.connection->adapter.send_buffers().in_use() > most_send_buffers / 2;
+  const bool wanted = slot.report || slot.copy_to != nullptr || slot.registered != nullptr || scarce;
   if (wanted || ++to.quiet >= to.depth / 4) {
     request.send_flags |= IBV_SEND_SIGNALED;
     to.quiet = 0;

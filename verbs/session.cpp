@@ -24,6 +24,9 @@ using boost::system::error_code;
 
 namespace {
 
+// A network that drops packets silently must not keep us from trying the next one.
+constexpr std::chrono::seconds longest_attempt{5};
+
 // A host that vanished is noticed after seven seconds or so; a process that ended, at once.
 void configure(tcp::socket& socket) {
   error_code ignored;  // none of this is needed for correctness, and the connection may be gone already
@@ -61,6 +64,11 @@ asio::awaitable<void> Session::run_connect(std::vector<tcp::endpoint> addresses)
   for (const tcp::endpoint& address : addresses) {
     error_code error;
     socket_ = Socket(socket_.get_executor());
+    asio::steady_timer patience(socket_.get_executor(), longest_attempt);
+    patience.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+      const auto late = weak.lock();
+      if (late && !cancelled && late->state == State::connecting) late->socket_.cancel();
+    });
     co_await socket_.async_connect(address, asio::redirect_error(asio::use_awaitable, error));
     if (owner_ == nullptr) co_return;
     if (!error) {

@@ -51,14 +51,14 @@ VerbsTransport::VerbsTransport(core::Services& services, Rank rank, std::string_
   adapter_ = std::make_unique<Adapter>(services, api, device, port, AdapterSettings::from(options));
   services.log.info("verbs: {}: {}", adapter_->about(), adapter_->reason());
   make_epoll();
-  control_ = std::make_unique<Control>(services, rank, job_id, *adapter_, mailbox_);
   self_.protocol = device.protocol;
   self_.link = adapter_->end().link;
   self_.gid = adapter_->end().gid;
   if (port.gid) self_.gid_type = port.gid->type;
-  self_.port = control_->listening_port();
   self_.hosts = reachable_hosts(core::interface_addresses(*services.options.get<core::CoreOptions>().socket_ifname),
                                 port.gid ? port.gid->net_device : std::string());
+  control_ = std::make_unique<Control>(services, rank, job_id, *adapter_, mailbox_);
+  self_.port = control_->listening_port();
   address_ = encode(self_);
 }
 

@@ -45,8 +45,12 @@ void VerbsTransport::on(LinkReady& ready) {
 }
 
 void VerbsTransport::on(PeerLost& lost) {
+  if (shut_down_) return;
   const auto found = links_.find(lost.peer);
-  if (found == links_.end() || shut_down_) return;
+  if (found == links_.end()) {  // it never came so far: for those who want to connect to it later
+    departed_.try_emplace(lost.peer, lost.status, std::move(lost.detail));
+    return;
+  }
   const LinkPointer& link = found->second;
   if (link->state == Link::State::draining) return;
   link->state = Link::State::draining;
