@@ -114,7 +114,9 @@ std::string port_attribute(const PortFacts& port, std::string_view path) {
   if (path == "state") return format("%u: %s", state.code, state.sysfs);
   if (path == "phys_state") return format("%u: %s", physical.code, physical.sysfs);
   if (path == "link_layer") return port.link == LinkLayer::infiniband ? "InfiniBand" : "Ethernet";
-  if (path == "rate") return format("%g Gb/sec (%uX %s)", port.rate_Gbps, port.lanes, speed_of(port).name);
+  if (path == "rate")
+    return format("%g Gb/sec (%uX %s)", port.rate_Gbps, port.lanes,
+                  port.speed.empty() ? speed_of(port).name : port.speed.c_str());
   if (path == "lid") return format("0x%x", port.lid);
   if (path == "sm_lid") return format("0x%x", port.sm_lid);
   if (path == "lid_mask_count") return format("%u", port.lmc);
@@ -131,6 +133,7 @@ std::string attribute(Device& device, const std::string& path) {
   if (path == "sys_image_guid") return guid(facts.system_guid);
   if (path == "node_type") return device.is_iwarp() ? "4: RNIC" : "1: CA";
   if (path == "fw_ver") return facts.firmware;
+  if (path == "hca_type") return facts.model;
   if (path == "board_id") return facts.board;
   if (path == "hw_rev") return facts.hardware;
   if (path == "device/numa_node") return std::to_string(facts.numa_node);
@@ -176,6 +179,7 @@ void describe(const Port& port, ibv_port_attr& out) {
   out.lid = facts.lid;
   out.sm_lid = facts.sm_lid;
   out.lmc = facts.lmc;
+  out.port_cap_flags = facts.capabilities;
   out.max_vl_num = 1;
   out.active_width = width_of(facts.lanes);
   out.active_speed = speed_of(facts).code;

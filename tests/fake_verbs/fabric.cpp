@@ -52,6 +52,11 @@ void Fabric::add_host(std::string name, std::vector<DeviceSetup> devices) {
   world_->hosts.emplace(std::move(name), std::move(made));
 }
 
+void Fabric::set_net_interfaces(std::string_view host, std::vector<verbs::NetInterface> interfaces) {
+  const std::lock_guard lock(world_->mutex);
+  world_->interfaces.insert_or_assign(std::string(host), std::move(interfaces));
+}
+
 Process& Fabric::add_process(std::string_view host) {
   const std::lock_guard lock(world_->mutex);
   if (!world_->hosts.contains(host)) throw std::invalid_argument("no host " + std::string(host));

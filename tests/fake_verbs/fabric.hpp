@@ -53,6 +53,8 @@ class Fabric {
 
   /// Throws std::invalid_argument for a host that exists and for facts that no device can have.
   void add_host(std::string name, std::vector<DeviceSetup> devices);
+  /// What Api::net_interfaces() tells the processes of a host; at first nothing.
+  void set_net_interfaces(std::string_view host, std::vector<verbs::NetInterface> interfaces);
   Process& add_process(std::string_view host);
 
   // Delivery by hand.

@@ -49,11 +49,13 @@ struct Context : ibv_context {
 };
 
 struct Domain : ibv_pd {
+  Domain() : ibv_pd{} {}
   Context* owner = nullptr;
   unsigned users = 0;  // regions, receive queues, queue pairs
 };
 
 struct Region : ibv_mr {
+  Region() : ibv_mr{} {}
   Domain* owner = nullptr;
   std::byte* memory = nullptr;
   std::uint64_t iova = 0;
@@ -90,7 +92,8 @@ struct ReceiveQueue {
 };
 
 struct SharedReceiveQueue : ibv_srq {
-  SharedReceiveQueue(Domain* domain, unsigned requests, unsigned pieces) : owner(domain), queue(requests, pieces) {}
+  SharedReceiveQueue(Domain* domain, unsigned requests, unsigned pieces)
+      : ibv_srq{}, owner(domain), queue(requests, pieces) {}
   Domain* owner;
   ReceiveQueue queue;
   unsigned users = 0;
@@ -126,17 +129,17 @@ struct CompletionQueue : ibv_cq {
 };
 
 struct SendRequest {
-  std::uint64_t wr_id, remote, compare_add, swap;
-  std::uint32_t rkey, immediate, bytes;
-  ibv_wr_opcode opcode;
-  ibv_wc_status status;  // as soon as it was delivered
-  ibv_wc_status forced;  // by the test
-  std::uint8_t pieces;
-  bool inlined, signalled, fenced, solicited;
-  bool forced_executed, not_ready;
-  bool kept;                       // payload has what is sent, or what was read
+  std::uint64_t wr_id = 0, remote = 0, compare_add = 0, swap = 0;
+  std::uint32_t rkey = 0, immediate = 0, bytes = 0;
+  ibv_wr_opcode opcode = IBV_WR_SEND;
+  ibv_wc_status status = IBV_WC_SUCCESS;  // as soon as it was delivered
+  ibv_wc_status forced = IBV_WC_SUCCESS;  // by the test
+  std::uint8_t pieces = 0;
+  bool inlined = false, signalled = false, fenced = false, solicited = false;
+  bool forced_executed = false, not_ready = false;
+  bool kept = false;               // payload has what is sent, or what was read
   std::vector<std::byte> payload;  // see kept
-  std::uint64_t order;             // when it was posted, then when it was delivered
+  std::uint64_t order = 0;         // when it was posted, then when it was delivered
 };
 
 struct QueuePair : ibv_qp {

@@ -16,6 +16,10 @@ struct Pieces {
     std::size_t bytes;
   };
 
+  // = default would clear it where it is value-initialised.
+  // NOLINTNEXTLINE(modernize-use-equals-default,cppcoreguidelines-pro-type-member-init)
+  Pieces() noexcept {}
+
   void add(std::byte* data, std::size_t bytes) {
     if (bytes == 0) return;
     pieces[count++] = {data, bytes};
@@ -25,9 +29,6 @@ struct Pieces {
   std::array<Piece, most_pieces> pieces;  // not initialised
   unsigned count = 0;
   std::size_t total = 0;
-
-  Pieces() noexcept {
-  }  // NOLINT(modernize-use-equals-default): = default would initialise where it is value-initialised
 };
 
 /// Copies from.total bytes; `to` has room for them.

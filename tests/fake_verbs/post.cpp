@@ -119,8 +119,8 @@ int post_receives(ProcessState& process, Call call, ReceiveQueue& queue, ibv_rec
 
 }  // namespace
 
-ReceiveQueue::ReceiveQueue(unsigned requests_, unsigned pieces)
-    : capacity(requests_), most(pieces), requests(requests_), entries(std::size_t{requests_} * pieces) {}
+ReceiveQueue::ReceiveQueue(unsigned slots, unsigned pieces)
+    : capacity(slots), most(pieces), requests(slots), entries(std::size_t{slots} * pieces) {}
 
 int ReceiveQueue::post(const ibv_recv_wr& request) {
   if (request.num_sge < 0 || static_cast<unsigned>(request.num_sge) > most) return EINVAL;

@@ -162,6 +162,23 @@ void Process::ack_async_event(ibv_async_event* event) noexcept {
   if (event->event_type == IBV_EVENT_CQ_ERR) --static_cast<CompletionQueue*>(event->element.cq)->unacknowledged;
 }
 
+ibv_fork_status Process::is_fork_initialized() noexcept {
+  const std::lock_guard lock(state_->world->mutex);
+  if (!state_->fork_unsafe) return IBV_FORK_UNNEEDED;
+  return state_->forked ? IBV_FORK_ENABLED : IBV_FORK_DISABLED;
+}
+
+std::vector<verbs::NetInterface> Process::net_interfaces() noexcept {
+  const std::lock_guard lock(state_->world->mutex);
+  const auto found = state_->world->interfaces.find(state_->host);
+  return found == state_->world->interfaces.end() ? std::vector<verbs::NetInterface>{} : found->second;
+}
+
+void Process::require_fork_init() {
+  const std::lock_guard lock(state_->world->mutex);
+  state_->fork_unsafe = true;
+}
+
 void Process::fail(Call call, unsigned nth, int error, unsigned times) {
   const std::lock_guard lock(state_->world->mutex);
   const std::uint64_t first = state_->counters.of(call) + nth;

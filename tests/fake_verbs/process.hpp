@@ -91,6 +91,7 @@ class Process final : public verbs::Api {
   ssize_t query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t most) noexcept override;
   int query_pkey(ibv_context* context, std::uint8_t port, int index, std::uint16_t* key) noexcept override;
   std::string read_attribute(ibv_device* device, const char* path) noexcept override;
+  std::vector<verbs::NetInterface> net_interfaces() noexcept override;
 
   ibv_pd* alloc_pd(ibv_context* context) noexcept override;
   int dealloc_pd(ibv_pd* domain) noexcept override;
@@ -99,6 +100,7 @@ class Process final : public verbs::Api {
                         int access) noexcept override;
   int dereg_mr(ibv_mr* region) noexcept override;
   int fork_init() noexcept override;
+  ibv_fork_status is_fork_initialized() noexcept override;
 
   ibv_comp_channel* create_comp_channel(ibv_context* context) noexcept override;
   int destroy_comp_channel(ibv_comp_channel* channel) noexcept override;
@@ -131,6 +133,9 @@ class Process final : public verbs::Api {
   void hold_completions(bool held);
   /// reg_mr fails with ENOMEM where the sum would be larger (RLIMIT_MEMLOCK), bytes.
   void limit_registered(std::size_t bytes);
+
+  /// As on kernels before 5.12, where a child's write takes pages away from the adapter.
+  void require_fork_init();
 
   Counters counters() const;
   /// What is still alive: "queue pair 0x12 in RTS", "region of 4096 bytes".

@@ -58,7 +58,7 @@ QueuePair::QueuePair(Domain* domain, const ibv_qp_init_attr& wanted)
 void complete_send(QueuePair& pair, SendRequest& request) {
   ++pair.done;
   if (!request.signalled && request.status == IBV_WC_SUCCESS) return;
-  CompletionQueue::Entry entry;
+  CompletionQueue::Entry entry;  // NOLINT(cppcoreguidelines-pro-type-member-init): all of it is set here
   entry.pair = &pair;
   entry.receive = nullptr;
   entry.send_end = pair.done;
@@ -75,7 +75,7 @@ void complete_send(QueuePair& pair, SendRequest& request) {
 }
 
 void complete_receive(QueuePair& pair, ReceiveQueue::Request& request, const ibv_wc& completion, bool solicited) {
-  CompletionQueue::Entry entry;
+  CompletionQueue::Entry entry;  // NOLINT(cppcoreguidelines-pro-type-member-init): all of it is set here
   entry.pair = &pair;
   entry.receive = &pair.receives();
   entry.send_end = 0;

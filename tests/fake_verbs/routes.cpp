@@ -9,7 +9,6 @@ namespace godwit::fake_verbs {
 namespace {
 
 using verbs::GidEntry;
-using verbs::GidType;
 using verbs::LinkLayer;
 using verbs::PortFacts;
 

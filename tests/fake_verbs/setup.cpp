@@ -22,6 +22,7 @@ PortFacts active_port(LinkLayer link, double rate_Gbps, unsigned lanes) {
   port.max_mtu = 4096;
   port.rate_Gbps = rate_Gbps;
   port.lanes = lanes;
+  port.speed = lanes == 4 ? "EDR" : "SDR";
   port.pkeys = {0xffff};
   return port;
 }
@@ -73,6 +74,7 @@ DeviceSetup infiniband_device(std::string name, std::uint16_t lid) {
   port.gids = {{0, link_local_gid(guid), GidType::infiniband, ""}};
   DeviceSetup setup = soft_device(std::move(name), std::move(port), guid);
   DeviceFacts& facts = setup.facts;
+  facts.model = "MT4123";
   facts.board = "FAKE0000000001";
   facts.firmware = "20.31.1014";
   facts.hardware = "0";
@@ -103,7 +105,9 @@ DeviceSetup iwarp_device(std::string name, std::string_view ipv4) {
   const std::uint64_t guid = 0x525400fffe000000 | (interface_of(ipv4_gid(ipv4)) & 0xffffff);
   port.mtu = 1024;
   port.max_message = std::size_t{2} << 30;
-  port.gids = {{0, link_local_gid(guid), GidType::infiniband, ""}};
+  Gid gid{0x52, 0x54};
+  for (std::size_t i = 0; i < 3; ++i) gid[3 + i] = static_cast<std::uint8_t>(guid >> (16 - 8 * i));
+  port.gids = {{0, gid, GidType::infiniband, ""}};
   DeviceSetup setup = soft_device(std::move(name), std::move(port), guid);
   DeviceFacts& facts = setup.facts;
   facts.protocol = verbs::Protocol::iwarp;

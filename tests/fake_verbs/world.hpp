@@ -72,7 +72,7 @@ struct ProcessState {
   World* world = nullptr;
   std::string host, name;  // "node0", "node0/0"
   bool dead = false;
-  bool forked = false, registered = false;
+  bool fork_unsafe = false, forked = false, registered = false;
   std::size_t most_registered = ~std::size_t{0};
   Counters counters;
   std::array<Fault, number_of_calls> faults;
@@ -95,6 +95,7 @@ struct ProcessState {
 struct World {
   std::mutex mutex;
   std::map<std::string, std::vector<std::unique_ptr<Device>>, std::less<>> hosts;
+  std::map<std::string, std::vector<verbs::NetInterface>, std::less<>> interfaces;  // by host
   std::vector<std::unique_ptr<Process>> processes;
   std::unordered_map<std::uint32_t, QueuePair*> pairs;
   std::uint32_t next_pair = 0x11;

@@ -169,50 +169,5 @@ TEST_F(Faults, DeviceRemoval) {
   EXPECT_EQ(b->only(), IBV_WC_RETRY_EXC_ERR);
 }
 
-TEST(Devices, SayWhatTheTestSaid) {
-  Fabric fabric;
-  DeviceSetup setup = infiniband_device("mlx5_0", 7);
-  setup.facts.ports[0].gids.push_back({5, link_local_gid(99), verbs::GidType::roce_v2, "eth7"});
-  setup.facts.ports[0].pkeys = {0xffff, 0, 0x8001};
-  setup.sysfs["hca_type"] = "MT4123";
-  fabric.add_host("node0", {setup, roce_device("rxe0", "10.0.0.1")});
-  EXPECT_THROW(fabric.add_host("node0", {}), std::invalid_argument);
-  Process& process = fabric.add_process("node0");
-  int count = 0;
-  ibv_device** const list = process.get_device_list(&count);
-  ASSERT_EQ(count, 2);
-  EXPECT_STREQ(process.get_device_name(list[0]), "mlx5_0");
-  EXPECT_EQ(list[2], nullptr);
-  EXPECT_EQ(process.read_attribute(list[0], "ports/1/phys_state"), "5: LinkUp");
-  EXPECT_EQ(process.read_attribute(list[0], "ports/1/rate"), "100 Gb/sec (4X EDR)");
-  EXPECT_EQ(process.read_attribute(list[0], "ports/1/gid_attrs/ndevs/5"), "eth7");
-  EXPECT_EQ(process.read_attribute(list[0], "ports/1/gid_attrs/types/5"), "RoCE v2");
-  EXPECT_EQ(process.read_attribute(list[0], "node_guid"), "0c42:a103:0000:0007");
-  EXPECT_EQ(process.read_attribute(list[0], "hca_type"), "MT4123");
-  EXPECT_EQ(process.read_attribute(list[0], "ports/2/state"), "");
-  ibv_context* const context = process.open_device(list[0]);
-  ibv_port_attr port{};
-  ASSERT_EQ(process.query_port(context, 1, &port), 0);
-  EXPECT_EQ(port.lid, 7);
-  EXPECT_EQ(port.active_mtu, IBV_MTU_4096);
-  EXPECT_EQ(port.active_width, 2);
-  EXPECT_EQ(port.active_speed, 32);
-  EXPECT_EQ(process.query_port(context, 2, &port), EINVAL);
-  ibv_gid_entry gids[4];
-  ASSERT_EQ(process.query_gid_table(context, gids, 4), 2);
-  EXPECT_EQ(gids[1].gid_index, 5U);
-  EXPECT_EQ(gids[1].gid_type, IBV_GID_TYPE_ROCE_V2);
-  std::uint16_t key = 0;
-  ASSERT_EQ(process.query_pkey(context, 1, 2, &key), 0);
-  EXPECT_EQ(key, 0x0180) << "network order";
-  ibv_device_attr device{};
-  ASSERT_EQ(process.query_device(context, &device), 0);
-  EXPECT_EQ(device.max_qp_rd_atom, 16);
-  EXPECT_EQ(device.atomic_cap, IBV_ATOMIC_HCA);
-  EXPECT_EQ(fabric.leaks().size(), 2U) << "list and context";
-  process.free_device_list(list);
-  EXPECT_EQ(process.close_device(context), 0);
-}
-
 }  // namespace
 }  // namespace godwit::fake_verbs
