@@ -41,7 +41,7 @@ class UnmapQueue {
  private:
   struct Slot {
     std::atomic<std::uint64_t> sequence;  // position: free; + 1: filled; + capacity: read, free in the next round
-    std::uintptr_t begin, end;
+    std::uintptr_t begin = 0, end = 0;
   };
 
   std::array<Slot, capacity> slots_;
