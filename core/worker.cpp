@@ -112,8 +112,10 @@ void Worker::open(Peer& peer) {
       reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", transport->name(), reach.reason);
     }
     peer.lost_status = ErrorCode::unreachable;
-    peer.lost_reason = fmt::format("no transport reaches {} from {} ({}); this build has no transport between hosts",
-                                   name_of(peer.rank), name_of(job_.rank), reasons);
+    peer.lost_reason = fmt::format(
+        "no transport reaches {} from {} ({}). Between hosts it takes an active RDMA port at both ends: `godwit "
+        "ibstat`",
+        name_of(peer.rank), name_of(job_.rank), reasons);
   } catch (const Error& error) {
     peer.lost_status = error.code();
     peer.lost_reason = error.what();
