@@ -38,6 +38,20 @@ std::uint16_t derived_port(long master_port, std::uint64_t job, int k) {
   return static_cast<std::uint16_t>(port);
 }
 
+StoreWords words_for_ranks(const StoreConfig& config) {
+  StoreWords words;
+  words.host = "MASTER_ADDR=" + config.host;
+  words.join_failed = fmt::format("rank {} could not join the TCP store of rank 0", config.rank);
+  words.join_advice =
+      "Is rank 0 running, do all ranks have the same MASTER_ADDR and MASTER_PORT, and does a firewall let these ports "
+      "through?";
+  words.listen_failed = "rank 0 cannot open the TCP store of this job";
+  words.listen_advice =
+      fmt::format("Set MASTER_PORT, or GODWIT_PORT, on all ranks to a port that is free on {}", config.host);
+  words.twice_advice = "is RANK set twice, or is another job at this MASTER_PORT?";
+  return words;
+}
+
 }  // namespace
 
 StoreConfig store_config(const Variables& variables, const BootstrapSettings& settings) {
@@ -51,6 +65,8 @@ StoreConfig store_config(const Variables& variables, const BootstrapSettings& se
   const long local_limit = config.local_size > 0 ? config.local_size : config.size;
   config.local_rank = static_cast<int>(number_within(variables, "LOCAL_RANK", 0, 0, local_limit - 1));
   config.node_count = static_cast<int>(number_within(variables, "GROUP_WORLD_SIZE", 0, 0, config.size));
+
+  config.words = words_for_ranks(config);
 
   const long master_port = number_within(variables, "MASTER_PORT", default_port, 1, 65535);
   const auto run = value_of(variables, "TORCHELASTIC_RUN_ID");

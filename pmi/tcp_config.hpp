@@ -11,6 +11,17 @@
 
 namespace godwit::pmi {
 
+/// How errors speak of the store and of who joins it.
+struct StoreWords {
+  std::string via = "torchrun environment";  // JobInfo::via
+  std::string host;                          // "MASTER_ADDR=node0"
+  std::string join_failed;                   // "rank 3 could not join the TCP store of rank 0"
+  std::string join_advice;                   // "Is rank 0 running, ...?"
+  std::string listen_failed;                 // "rank 0 cannot open the TCP store of this job"
+  std::string listen_advice;                 // "Set MASTER_PORT, ..."
+  std::string twice_advice;                  // "is RANK set twice, ...?"
+};
+
 struct StoreConfig {
   Rank rank = 0;
   int size = 1;
@@ -20,6 +31,7 @@ struct StoreConfig {
   std::string host;                  // where rank 0 runs, as the ranks write it
   std::uint64_t job = 0;             // hash of what the ranks of one job have in common and others have not
   std::vector<std::uint16_t> ports;  // where the store may be, in the order that rank 0 tries; same on all ranks
+  StoreWords words = {};
 };
 
 /// RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (29500 if not set), LOCAL_RANK, LOCAL_WORLD_SIZE and what the

@@ -42,7 +42,7 @@ std::vector<tcp::endpoint> candidates(asio::io_context& io, const StoreConfig& c
   std::vector<tcp::endpoint> endpoints;
   boost::system::error_code error;
   const auto found = tcp::resolver(io).resolve(config.host, "", error);
-  if (error) obstacle.text = fmt::format("MASTER_ADDR={} cannot be resolved: {}", config.host, error.message());
+  if (error) obstacle.text = fmt::format("{} cannot be resolved: {}", config.words.host, error.message());
   for (const std::uint16_t port : config.ports)
     for (const auto& entry : found) endpoints.emplace_back(entry.endpoint().address(), port);
   return endpoints;
@@ -91,14 +91,12 @@ asio::awaitable<std::optional<JoinedStore>> try_join(std::shared_ptr<Channel> ch
 }
 
 [[noreturn]] void give_up(const StoreConfig& config, const BootstrapSettings& settings, const Obstacle& obstacle) {
-  const std::string what = fmt::format("rank {} could not join the TCP store of rank 0", config.rank);
+  const std::string& what = config.words.join_failed;
   if (obstacle.fatal) throw Error(ErrorCode::bootstrap, fmt::format("{}: {}", what, obstacle.text));
-  throw Error(
-      ErrorCode::bootstrap,
-      fmt::format("{} at MASTER_ADDR={}, ports {}, within {} s (GODWIT_STARTUP_TIMEOUT): {}. Is rank 0 running, "
-                  "do all ranks have the same MASTER_ADDR and MASTER_PORT, and does a firewall let these ports "
-                  "through?",
-                  what, config.host, fmt::join(config.ports, ", "), settings.deadline_s, obstacle.text));
+  throw Error(ErrorCode::bootstrap,
+              fmt::format("{} at {}, {} {}, within {} s (GODWIT_STARTUP_TIMEOUT): {}. {}", what, config.words.host,
+                          config.ports.size() == 1 ? "port" : "ports", fmt::join(config.ports, ", "),
+                          settings.deadline_s, obstacle.text, config.words.join_advice));
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ StoreServer::StoreServer(asio::io_context& io, const StoreConfig& config, const 
       job_nonce_(random_number()),
       deadline_s_(settings.deadline_s),
       secret_(settings.secret),
+      twice_advice_(config.words.twice_advice),
       members_(static_cast<std::size_t>(config.size)),
       deadline_(io),
       latecomers_(io) {
@@ -51,9 +52,7 @@ StoreServer::StoreServer(asio::io_context& io, const StoreConfig& config, const 
     tried += fmt::format("{}port {} ({})", tried.empty() ? "" : ", ", port, error.message());
   }
   throw Error(ErrorCode::bootstrap,
-              fmt::format("rank 0 cannot open the TCP store of this job: {}. Set MASTER_PORT, or GODWIT_PORT, on all "
-                          "ranks to a port that is free on {}",
-                          tried, config.host));
+              fmt::format("{}: {}. {}", config.words.listen_failed, tried, config.words.listen_advice));
 }
 
 void StoreServer::start() {
@@ -149,8 +148,7 @@ std::optional<Refusal> StoreServer::reason_to_refuse(const Hello& hello, std::ui
     return Refusal{1, failure_};
   }
   if (!members_[hello.rank].who.empty())
-    return refuse(false, fmt::format("{} has joined already; is RANK set twice, or is another job at this MASTER_PORT?",
-                                     members_[hello.rank].who));
+    return refuse(false, fmt::format("{} has joined already; {}", members_[hello.rank].who, twice_advice_));
   return std::nullopt;
 }
 

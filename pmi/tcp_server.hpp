@@ -60,7 +60,7 @@ class StoreServer {
   const int size_;
   const std::uint64_t job_, job_nonce_;
   const double deadline_s_;
-  const std::string secret_;
+  const std::string secret_, twice_advice_;
   Phase phase_ = Phase::gathering;
   std::string failure_;
   int ready_ = 0;  // cards that have come

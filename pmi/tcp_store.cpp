@@ -28,8 +28,8 @@ constexpr std::chrono::seconds grace{5};                // for the store's own v
 }  // namespace
 
 struct TcpStoreBootstrap::Impl {
-  Impl(const Variables& variables, const BootstrapSettings& wishes, core::Log& to)
-      : config(store_config(variables, wishes)), settings(wishes), log(to) {}
+  Impl(StoreConfig who_and_where, const BootstrapSettings& wishes, core::Log& to)
+      : config(std::move(who_and_where)), settings(wishes), log(to) {}
   ~Impl() { service.stop(); }
 
   void join();
@@ -75,7 +75,7 @@ void TcpStoreBootstrap::Impl::join() {
          .local_size = config.local_size,
          .node_count = config.node_count,
          .id = {},
-         .via = "torchrun environment"};
+         .via = config.words.via};
   std::optional<asio::ip::tcp::endpoint> own;
   if (config.rank == 0) {
     service.call([&] {
@@ -159,7 +159,10 @@ asio::awaitable<void> TcpStoreBootstrap::Impl::leave() {
 }
 
 TcpStoreBootstrap::TcpStoreBootstrap(const Variables& variables, const BootstrapSettings& settings, core::Log& log)
-    : impl_(std::make_unique<Impl>(variables, settings, log)) {
+    : TcpStoreBootstrap(store_config(variables, settings), settings, log) {}
+
+TcpStoreBootstrap::TcpStoreBootstrap(StoreConfig config, const BootstrapSettings& settings, core::Log& log)
+    : impl_(std::make_unique<Impl>(std::move(config), settings, log)) {
   impl_->join();
 }
 

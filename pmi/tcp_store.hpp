@@ -5,6 +5,7 @@
 #include "core/bootstrap.hpp"
 #include "core/log.hpp"
 #include "pmi/settings.hpp"
+#include "pmi/tcp_config.hpp"
 
 #include <memory>
 
@@ -15,6 +16,8 @@ class TcpStoreBootstrap final : public core::Bootstrap {
   /// Joins the job: returns when rank 0's store has taken this rank in. Throws Error(bootstrap) for missing or
   /// malformed variables, when rank 0 cannot open a port, and when the store is not reached within the deadline.
   TcpStoreBootstrap(const Variables& variables, const BootstrapSettings& settings, core::Log& log);
+  /// With `settings.port` and torchrun's variables left aside.
+  TcpStoreBootstrap(StoreConfig config, const BootstrapSettings& settings, core::Log& log);
   /// finalize(), if that has not happened.
   ~TcpStoreBootstrap() override;
 

@@ -71,7 +71,7 @@ class Godwit(Reporting):
         for iterations, group in groupby(points, key=lambda point: point.iterations):
             group = list(group)
             sizes = ",".join(str(point.size) for point in group)
-            words = ["--sizes", sizes, "-n", str(iterations), "-w", str(group[0].warmup), "-D", "64", "-c", "0"]
+            words = ["--sizes", sizes, "-n", str(iterations), "-w", str(group[0].warmup), "-t", "64", "--check", "0"]
             results = self._job(ranks, [self.place.bin / "godwit", "perf", name, *words, "--memory", memory, *more])
             for point in group:
                 result = results[point.size]
@@ -98,7 +98,7 @@ class Godwit(Reporting):
 
     def _wake(self, test):
         """The wake-up with a free core for each rank; the use of the CPU where there are more ranks than CPUs."""
-        words = [self.place.bin / "godwit", "perf", "wake_lat", "-n", str(test.points[0].iterations), "-c", "0"]
+        words = [self.place.bin / "godwit", "perf", "wake_lat", "-n", str(test.points[0].iterations), "--check", "0"]
         free, crowded = self._job(2, words)[8], self._job(4, [*words, "--connect"])[8]
         return {"round trip (us)": free["latency_us"]["median"], "waiting CPU (%)": crowded["waiting_cpu_percent"]}
 

@@ -46,7 +46,8 @@ std::size_t available_memory() {
   return std::min(free, control_group_allows().value_or(free));
 }
 
-MemoryPlan plan_memory(std::size_t first, std::size_t last, std::size_t buffers, std::size_t per_rank) {
+MemoryPlan plan_memory(std::size_t first, std::size_t last, std::size_t buffers, std::size_t per_rank,
+                       const SizeFlags& flags) {
   const std::size_t largest = per_rank / 5 * 4 / buffers;
   if (last <= largest) return {.last = last, .note = {}};
   const auto explain = [&](std::size_t bytes) {
@@ -54,10 +55,11 @@ MemoryPlan plan_memory(std::size_t first, std::size_t last, std::size_t buffers,
                        core::format_size(bytes), static_cast<double>(bytes) * static_cast<double>(buffers), per_rank);
   };
   if (first > largest)
-    throw Error(ErrorCode::no_memory, fmt::format("-b {}: {}; use smaller sizes, or fewer ranks on a host",
+    throw Error(ErrorCode::no_memory, fmt::format("{} {}: {}; use smaller sizes, or fewer ranks on a host", flags.first,
                                                   core::format_size(first), explain(first)));
-  return {.last = largest,
-          .note = fmt::format("-e {} is cut to {} bytes: {}", core::format_size(last), largest, explain(last))};
+  return {
+      .last = largest,
+      .note = fmt::format("{} {} is cut to {} bytes: {}", flags.last, core::format_size(last), largest, explain(last))};
 }
 
 }  // namespace godwit::apps

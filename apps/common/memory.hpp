@@ -1,6 +1,8 @@
 // How much memory a benchmark may use, and what -e becomes by that.
 #pragma once
 
+#include "common/sizes.hpp"
+
 #include <cstddef>
 #include <string>
 
@@ -17,6 +19,7 @@ struct MemoryPlan {
 
 /// Each rank needs `buffers` buffers of the size that is measured, and has `per_rank` bytes for them (the least of
 /// all hosts); a fifth of that is left to others. Throws godwit::Error(no_memory) when not even `first` fits. Pure.
-MemoryPlan plan_memory(std::size_t first, std::size_t last, std::size_t buffers, std::size_t per_rank);
+MemoryPlan plan_memory(std::size_t first, std::size_t last, std::size_t buffers, std::size_t per_rank,
+                       const SizeFlags& flags = {});
 
 }  // namespace godwit::apps

@@ -16,10 +16,9 @@
 
 namespace godwit::apps {
 
-void RunReport::write(Report report, const Communicator& world, const std::vector<Seat>& seats) {
-  if (!json_.wanted() && !html_.wanted()) return;
+void complete(Report& report, const Communicator& world, const std::vector<Seat>& seats) {
   report.version = version();
-  report.transport = transports_in_use(world, seats);
+  if (report.transport.empty()) report.transport = transports_in_use(world, seats);
   report.ranks = world.size();
   report.hosts = static_cast<int>(first_of_each_host(seats).size());
   report.command = own_command_line();
@@ -27,6 +26,11 @@ void RunReport::write(Report report, const Communicator& world, const std::vecto
   report.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
   report.machine = this_machine();
   report.machine.pinning = pinning_text(seats);
+}
+
+void RunReport::write(Report report, const Communicator& world, const std::vector<Seat>& seats) {
+  if (!json_.wanted() && !html_.wanted()) return;
+  complete(report, world, seats);
   const std::string json = to_json(report);
   json_.write(json);
   if (html_.wanted()) html_.write(report::html_page(report::read_document({.file = html_.path(), .text = json})));

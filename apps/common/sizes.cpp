@@ -30,12 +30,16 @@ std::size_t SizeRange::largest() const noexcept {
   return size;
 }
 
-void SizeRange::check() const {
+void SizeRange::check(const SizeFlags& flags) const {
   if (first > last)
-    throw UsageError(fmt::format("the sizes begin at {} B (-b) and end before that, at {} B (-e)", first, last));
-  if (factor == 0) throw UsageError("-f 0: the factor between sizes must be at least 1 (1 means: use -i)");
+    throw UsageError(fmt::format("the sizes begin at {} B ({}) and end before that, at {} B ({})", first, flags.first,
+                                 last, flags.last));
+  if (factor == 0)
+    throw UsageError(
+        fmt::format("{} 0: the factor between sizes must be at least 1 (1 means: use {})", flags.factor, flags.step));
   if (factor == 1 && step == 0 && first != last)
-    throw UsageError("-i 0: sizes would never grow; give a step in bytes or a factor (-f 2)");
+    throw UsageError(
+        fmt::format("{} 0: sizes would never grow; give a step in bytes or a factor ({} 2)", flags.step, flags.factor));
 }
 
 std::size_t SizeSweep::smallest() const noexcept {

@@ -9,6 +9,11 @@
 
 namespace godwit::apps {
 
+/// What a program calls the flags of a sweep, for its errors.
+struct SizeFlags {
+  std::string_view first = "-b", last = "-e", step = "-i", factor = "-f";
+};
+
 /// From `first` to `last` bytes, both included if they are hit: times `factor` if that is above 1, else plus `step`.
 struct SizeRange {
   std::size_t first = 32U << 20;
@@ -22,7 +27,7 @@ struct SizeRange {
   /// The last size that the sweep comes to, or more.
   std::size_t largest() const noexcept;
   /// Throws UsageError for first > last and for a sweep that cannot move.
-  void check() const;
+  void check(const SizeFlags& flags = {}) const;
 };
 
 /// A range, or an explicit list in its own order.

@@ -16,6 +16,6 @@ namespace godwit::apps {
 
 /// Collective. plan_memory() on the host that has least; fail_together() if nothing fits.
 MemoryPlan plan_memory_together(Communicator& communicator, const std::vector<Seat>& seats, std::size_t first,
-                                std::size_t last, std::size_t buffers = 2);
+                                std::size_t last, std::size_t buffers = 2, const SizeFlags& flags = {});
 
 }  // namespace godwit::apps

@@ -27,14 +27,15 @@ for words, status, text in [
     (["run", "-n", "0", "--", "true"], 2, "run -n 0: at least one rank is needed"),
     (["run", "-n", "1", "-x", "A", "--", "true"], 2, "run -x A: write NAME=VALUE"),
     (["run", "-n", "1", "--", "/no/such/program"], 127, "/no/such/program: No such file or directory"),
-    (["perf", "send"], 2, "no such test; there are send_lat, "),
-    (["perf", "send_lat", "-D", "0"], 2, "depth"),
-    (["perf", "send_lat"], 2, "needs two ranks"),
+    (["perf", "send"], 2, "no such test; there are write_lat, "),
+    (["perf", "send_bw", "-t", "0"], 2, "depth"),
     (["perf", "send_lat", "--memory", "device"], 2, "--memory"),
     (["perf", "send_lat", "--thread-mode", "some"], 2, "--thread-mode"),
+    (["perf", "send_lat", "-t", "2"], 2, "send_lat: -t is for bandwidth tests"),
+    (["perf", "send_lat", "-b"], 2, "send_lat: -b is for bandwidth tests"),
+    (["perf", "write_lat", "-c", "UD"], 2, "UD"),
     (["ibstat", "no_such"], 1, "there is no adapter `no_such` on this host; it has: "),
     (["ibstat", "mlx5_0", "0"], 2, "PORT: Value 0 not in range 1 to 255"),
-    (["perf", "send_lat", "-t", "2"], 2, "send_lat: -t is for msg_rate and send_bw"),
 ]:
     out, err = run([GODWIT, *words], status)
     expect(text in err and err.count("\n") == 1 and out == "", f"godwit {words}: {out!r} {err!r}")

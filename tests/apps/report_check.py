@@ -37,7 +37,7 @@ for result in results:
            f"algbw is size over time: {result}")
     expect(abs(result["busbw_GBps"] - result["algbw_GBps"] * 4 / 3) < 1e-9, f"busbw: {result}")
 
-document = report(2, [f"{BIN}/godwit", "perf", "put_lat", "-b", "8", "-e", "64", "-f", "8", "-n", "20"])
+document = report(2, [f"{BIN}/godwit", "perf", "put_lat", "--sizes", "8,64", "-n", "20"])
 expect(document["tool"] == "godwit perf put_lat", document["tool"])
 for result in document["results"]:
     expect(set(result) == {"size", "latency_us", "wrong"} and result["wrong"] == 0, f"{result}")
@@ -49,11 +49,11 @@ expect(set(result) == {"size", "latency_us", "waiting_cpu_percent", "wrong"}, f"
 # More cores than all threads of the waiting process could use would be a wrong clock or a wrong process.
 expect(0 <= result["waiting_cpu_percent"] < 300, f"{result}")
 
-document = report(2, [f"{BIN}/godwit", "perf", "msg_rate", "--sizes", "0,8", "-t", "3", "-n", "100", "-w", "0"])
+document = report(2, [f"{BIN}/godwit", "perf", "msg_rate", "--sizes", "0,8", "--threads", "3", "-n", "100", "-w", "0"])
 expect([r["size"] for r in document["results"]] == [0, 8], f"{document}")
 expect(document["memory"] == "private" and document["threads"] == 3, f"{document}")
 
-document = report(4, [f"{BIN}/godwit", "perf", "send_bw", "-b", "4K", "-e", "4K", "-n", "100", "-c", "0"])
+document = report(4, [f"{BIN}/godwit", "perf", "send_bw", "-s", "4K", "-n", "100", "--check", "0"])
 (result,) = document["results"]
 expect(set(result) == {"size", "bandwidth_MBps", "messages_per_s"}, f"{result}")
 expect(abs(result["bandwidth_MBps"] - result["messages_per_s"] * 4096 / 1e6) < 1e-6 * result["bandwidth_MBps"], f"{result}")

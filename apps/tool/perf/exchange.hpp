@@ -30,6 +30,11 @@ class Exchange {
   virtual void once(std::size_t bytes) = 0;
   /// Is once() a round trip, of which half counts?
   virtual bool round_trip() const noexcept = 0;
+  /// Before a series of once() with this size; the caller's barrier follows. Both ranks call it.
+  virtual void prepare(std::size_t) {}
+  /// Starts one of many operations in flight, and what the other rank does for it: an empty request means nothing.
+  virtual Request begin(std::size_t bytes);
+  virtual Request expect(std::size_t) { return {}; }
   /// `depth` operations in flight, waited for.
   virtual void window(std::size_t bytes, int depth);
   /// Waits until everything of the windows has arrived. Both ranks call it.
@@ -44,6 +49,7 @@ std::unique_ptr<Exchange> make_exchange(Exchanged what, Pair& pair);
 std::unique_ptr<Exchange> make_send_exchange(Pair& pair);
 std::unique_ptr<Exchange> make_put_exchange(Pair& pair);
 std::unique_ptr<Exchange> make_watched_put_exchange(Pair& pair);
+std::unique_ptr<Exchange> make_write_exchange(Pair& pair);
 std::unique_ptr<Exchange> make_get_exchange(Pair& pair);
 std::unique_ptr<Exchange> make_active_exchange(Pair& pair);
 std::unique_ptr<Exchange> make_atomic_exchange(Pair& pair);

@@ -1,4 +1,4 @@
-// get_lat, get_bw: the origin reads the target's window.
+// get_lat, get_bw, read_lat, read_bw: the origin reads the target's window.
 #include "tool/perf/exchange.hpp"
 
 namespace godwit::apps {
@@ -14,6 +14,8 @@ class GetExchange : public Exchange {
     if (pair_.is_origin()) window_.get_bytes(pair_.in.data(), bytes, 1, 0).wait();
   }
   bool round_trip() const noexcept override { return false; }
+
+  Request begin(std::size_t bytes) override { return window_.get_bytes(pair_.in.data(), bytes, pair_.other(), 0); }
 
   void window(std::size_t bytes, int depth) override {
     if (!pair_.is_origin()) return;

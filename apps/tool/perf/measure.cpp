@@ -39,6 +39,8 @@ void run_windows(Lane& lane, std::size_t bytes, int rounds, int depth, Progress*
 }  // namespace
 
 Summary measure_latency_us(Exchange& exchange, Communicator& pair, const Work& work, Progress& progress) {
+  exchange.prepare(work.bytes);
+  pair.barrier();
   for (int i = 0; i < work.warmup; ++i) exchange.once(work.bytes);
   pair.barrier();
   Batches batches(work.iterations);

@@ -29,19 +29,14 @@ Communicator make_pair(Communicator& team) { return team.split(team.rank() % (te
 
 class PerfRun {
  public:
-  PerfRun(Context& context, const PerfOptions& options)
-      : context_(context), world_(context.world()), options_(options), progress_(world_.rank() == 0) {
-    if (world_.size() < 2)
-      fail_together(world_, 2,
-                    fmt::format("perf {} needs two ranks, this job has one; try: godwit run -n 2 -- godwit perf {}",
-                                options.test.name, options.test.name));
-  }
+  PerfRun(Context& context, Communicator world, const PerfOptions& options)
+      : context_(context), world_(std::move(world)), options_(options), progress_(world_.rank() == 0) {}
 
   int run() {
     const auto files = open_run_report(world_, options_.json_file, options_.html_file);
     const std::vector<Seat> seats = gather_seats(world_);
     const MemoryPlan plan = plan_memory_together(world_, seats, options_.sizes.smallest(), options_.sizes.last(),
-                                                 2 * static_cast<std::size_t>(options_.threads));
+                                                 2 * static_cast<std::size_t>(options_.threads), perf_size_flags);
     options_.sizes.cut(plan.last);
     print(heading(seats, plan.note));
     if (options_.connect) connect_to_first();
@@ -159,6 +154,8 @@ class PerfRun {
 
 }  // namespace
 
-int run_perf(Context& context, const PerfOptions& options) { return PerfRun(context, options).run(); }
+int run_perf(Context& context, Communicator world, const PerfOptions& options) {
+  return PerfRun(context, std::move(world), options).run();
+}
 
 }  // namespace godwit::apps

@@ -21,6 +21,13 @@ class SendExchange : public Exchange {
   }
   bool round_trip() const noexcept override { return true; }
 
+  Request begin(std::size_t bytes) override {
+    return pair_.communicator.isend_bytes(pair_.out.data(), bytes, pair_.other());
+  }
+  Request expect(std::size_t bytes) override {
+    return pair_.communicator.irecv_bytes(pair_.in.data(), bytes, pair_.other());
+  }
+
   void window(std::size_t bytes, int depth) override {
     requests_.clear();
     for (int i = 0; i < depth; ++i)

@@ -32,6 +32,7 @@ std::vector<std::string> operations_of(Exchanged exchanged) {
   switch (exchanged) {
     case Exchanged::send: return {"send"};
     case Exchanged::put:
+    case Exchanged::write:
     case Exchanged::watched_put: return {"put"};
     case Exchanged::get: return {"get"};
     case Exchanged::active: return {"active message"};
