@@ -48,10 +48,12 @@ Adapter::Adapter(core::Services& services, Api& api, const DeviceFacts& device, 
       settings_(settings),
       name_(fmt::format("{}:{}", device.name, choice.port)),
       reason_(choice.reason),
-      port_(static_cast<std::uint8_t>(choice.port)) {
+      port_(static_cast<std::uint8_t>(choice.port)),
+      iwarp_(device.protocol == Protocol::iwarp) {
   open(device.name);
   describe(device, choice);
   make_queues();
+  if (iwarp_) make_flush_words();
   registrar_ = std::make_unique<Registrar>(api, domain_.get(), services.options.get<VerbsOptions>(), services.log);
 }
 
@@ -92,6 +94,10 @@ void Adapter::describe(const DeviceFacts& device, const PortChoice& choice) {
     refuse("its completion queues are too short for GODWIT_IB_RECEIVES and GODWIT_IB_SEND_QUEUE");
   }
   send_budget_ = entries - most_receives_;
+  if (iwarp_) {
+    about_ = fmt::format("{}, iWARP over {}", name_, port->net_device.empty() ? "?" : port->net_device);
+    return;
+  }
   if (choice.gid) {
     end_.gid = choice.gid->gid;
     gid_index_ = choice.gid->index;
@@ -115,8 +121,15 @@ void Adapter::make_queues() {
   shared.attr.max_sge = 1;
   receive_queue_ = {api_, api_.create_srq(domain_.get(), &shared)};
   if (!receive_queue_) refuse("no shared receive queue");
-  send_buffers_.emplace(api_, domain_.get(), frame_bytes());
+  send_buffers_.emplace(api_, domain_.get(), frame_bytes(), sink_access());
   receive_buffers_.emplace(api_, domain_.get(), frame_bytes());
+}
+
+void Adapter::make_flush_words() {
+  flush_words_ = std::make_unique<FlushWords>();
+  flush_region_ = {api_, api_.reg_mr(domain_.get(), flush_words_.get(), sizeof(FlushWords), remote_access())};
+  if (!flush_region_) refuse("16 bytes cannot be registered");
+  flush_word_ = {reinterpret_cast<std::uint64_t>(&flush_words_->read_by_peers), flush_region_->rkey};
 }
 
 void Adapter::post_again(std::span<Buffer* const> buffers) noexcept {

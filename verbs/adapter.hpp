@@ -51,6 +51,20 @@ class Adapter {
   /// Why this port and this GID.
   const std::string& reason() const noexcept { return reason_; }
   std::uint8_t port() const noexcept { return port_; }
+  bool iwarp() const noexcept { return iwarp_; }
+  /// Of memory that reads and atomics write to: on iWARP the answer to a read is a write of the peer's.
+  int sink_access() const noexcept { return IBV_ACCESS_LOCAL_WRITE | (iwarp_ ? IBV_ACCESS_REMOTE_WRITE : 0); }
+  /// Of memory that peers may reach in every way there is.
+  int remote_access() const noexcept {
+    return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+           (iwarp_ ? 0 : IBV_ACCESS_REMOTE_ATOMIC);
+  }
+  /// iWARP: what peers read to flush; `address` 0: they need not.
+  const FlushWord& flush_word() const noexcept { return flush_word_; }
+  /// iWARP: where our own such reads go to.
+  ibv_sge flush_sink() const noexcept {
+    return {reinterpret_cast<std::uint64_t>(&flush_words_->sink), sizeof flush_words_->sink, flush_region_->lkey};
+  }
   bool global_route() const noexcept { return global_route_; }
   unsigned gid_index() const noexcept { return gid_index_; }
   std::size_t max_message() const noexcept { return max_message_; }  // of the port, bytes
@@ -84,6 +98,7 @@ class Adapter {
   void open(const std::string& device);
   void describe(const DeviceFacts& device, const PortChoice& choice);
   void make_queues();
+  void make_flush_words();
   [[noreturn]] void refuse(const char* what) const;
 
   Api& api_;
@@ -91,6 +106,7 @@ class Adapter {
   std::string name_, about_, reason_;
   std::uint8_t port_ = 1;
   bool global_route_ = false;
+  bool iwarp_ = false;
   unsigned gid_index_ = 0;
   std::size_t max_message_ = 0;
   double bandwidth_Bps_ = 0;
@@ -98,6 +114,13 @@ class Adapter {
   std::uint32_t send_budget_ = 0;
   ContextHandle context_;
   DomainHandle domain_;
+  struct FlushWords {
+    std::uint64_t read_by_peers = 0;
+    std::uint64_t sink = 0;
+  };
+  std::unique_ptr<FlushWords> flush_words_;
+  RegionHandle flush_region_;
+  FlushWord flush_word_;
   ChannelHandle channel_;
   CompletionQueueHandle completions_;
   SharedReceiveHandle receive_queue_;

@@ -14,15 +14,15 @@ constexpr std::size_t page = 4096;
 
 }  // namespace
 
-BufferPool::BufferPool(Api& api, ibv_pd* domain, std::size_t buffer_bytes)
-    : api_(api), domain_(domain), buffer_bytes_((buffer_bytes + 63) / 64 * 64) {}
+BufferPool::BufferPool(Api& api, ibv_pd* domain, std::size_t buffer_bytes, int access)
+    : api_(api), domain_(domain), buffer_bytes_((buffer_bytes + 63) / 64 * 64), access_(access) {}
 
 void BufferPool::grow(std::size_t count) {
   const std::size_t bytes = (count * buffer_bytes_ + page - 1) / page * page;
   Chunk chunk{{static_cast<std::byte*>(std::aligned_alloc(page, bytes)), [](std::byte* memory) { std::free(memory); }},
               {}};
   if (!chunk.memory) throw Error(ErrorCode::no_memory, fmt::format("no memory for {} message buffers", count));
-  chunk.region = {api_, api_.reg_mr(domain_, chunk.memory.get(), bytes, IBV_ACCESS_LOCAL_WRITE)};
+  chunk.region = {api_, api_.reg_mr(domain_, chunk.memory.get(), bytes, access_)};
   if (!chunk.region)
     throw Error(ErrorCode::no_memory,
                 fmt::format("the adapter does not register {} bytes for message buffers: {}; `ulimit -l` must allow it "

@@ -22,7 +22,7 @@ struct Buffer {
 class BufferPool {
  public:
   /// Nothing is allocated yet.
-  BufferPool(Api& api, ibv_pd* domain, std::size_t buffer_bytes);
+  BufferPool(Api& api, ibv_pd* domain, std::size_t buffer_bytes, int access = IBV_ACCESS_LOCAL_WRITE);
 
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   std::size_t count() const noexcept { return buffers_.size(); }
@@ -47,6 +47,7 @@ class BufferPool {
   Api& api_;
   ibv_pd* const domain_;
   const std::size_t buffer_bytes_;
+  const int access_;
   std::vector<Chunk> chunks_;
   std::deque<Buffer> buffers_;
   std::vector<Buffer*> free_;  // has room for all

@@ -58,7 +58,8 @@ std::vector<tcp::endpoint> endpoints_of(const TransportAddress& address) {
 
 std::string PeerName::text() const { return fmt::format("rank {} ({}, pid {})", rank, host, pid); }
 
-Control::Control(core::Services& services, Rank rank, std::string_view job, Adapter& adapter, Mailbox& mailbox)
+Control::Control(core::Services& services, Rank rank, std::string_view job, Adapter& adapter, Mailbox& mailbox,
+                 const std::optional<CmSetup>& cm)
     : services_(services),
       rank_(rank),
       job_(core::hash64(job)),
@@ -66,10 +67,15 @@ Control::Control(core::Services& services, Rank rank, std::string_view job, Adap
       adapter_(adapter),
       mailbox_(mailbox),
       events_(services.service.io(), adapter, services.log, *this) {
+  if (cm) {
+    Cm::Owner& owner = *this;
+    cm_ = std::make_unique<Cm>(services.service.io(), cm->api, adapter, services.log, owner, cm->addresses);
+  }
   listen();
   services_.service.post([this, life = std::weak_ptr(life_)] {
     if (life.expired()) return;
     events_.start();
+    if (cm_) cm_->start();
     for (tcp::acceptor& acceptor : acceptors_) accept_later(acceptor);
   });
 }
@@ -164,6 +170,13 @@ Hello Control::make_hello(const Session& session) const {
   hello.pair = session.connection->pair.address();
   hello.buffer_bytes = adapter_.frame_bytes();
   hello.credits = session.connection->granted;
+  hello.flush_address = adapter_.flush_word().address;
+  hello.flush_rkey = adapter_.flush_word().rkey;
+  hello.token = session.token;
+  if (cm_) {
+    hello.cm_ip = cm_->address().ip;
+    hello.cm_port = cm_->address().port;
+  }
   hello.pid = static_cast<std::uint32_t>(::getpid());
   copy_words(hello.host, host_);
   copy_words(hello.port, adapter_.about());
@@ -179,7 +192,12 @@ void Control::complete_connection(Session& session, const Hello& hello) {
   connection.credits = hello.credits;
   connection.peer_buffer = hello.buffer_bytes;
   connection.peer_port = words_of(hello.port);
-  connection.pair.connect(hello.pair);
+  connection.peer_flush = {hello.flush_address, hello.flush_rkey};
+  check_way(hello);
+  if (cm_)
+    connection.pair.expect(hello.pair);
+  else
+    connection.pair.connect(hello.pair);
 }
 
 void Control::hand_over(Session& session) {
@@ -189,6 +207,7 @@ void Control::hand_over(Session& session) {
 
 void Control::take_answer(Session& session, const Hello& hello) {
   complete_connection(session, hello);
+  if (cm_) return connect_by_cm(session, hello);
   session.state = Session::State::open;
   session.limit(milliseconds::zero(), {});
   hand_over(session);
@@ -205,7 +224,8 @@ void Control::take_hello(Session& session, const Hello& hello) {
   if (ended_.contains(hello.from)) return drop(session, "the connection with it was lost before");
   if (const auto known = sessions_.find(hello.from); known != sessions_.end()) {
     const bool ours_counts = known->second->state == Session::State::open ||
-                             known->second->state == Session::State::awaiting_ready || rank_ < hello.from;
+                             known->second->state == Session::State::awaiting_ready ||
+                             known->second->state == Session::State::awaiting_cm || rank_ < hello.from;
     if (ours_counts) {
       session.state = Session::State::parked;
       session.limit(milliseconds::zero(), {});
@@ -218,8 +238,9 @@ void Control::take_hello(Session& session, const Hello& hello) {
   sessions_[hello.from] = self;
   make_connection(session);
   complete_connection(session, hello);
+  if (cm_) session.token = new_token();
   const Hello answer = make_hello(session);
-  hand_over(session);  // before the peer can send
+  if (!cm_) hand_over(session);  // before the peer can send
   session.state = Session::State::awaiting_ready;
   session.limit(longest_handshake, "it did not confirm the connection");
   send_hello(session, answer);
@@ -228,11 +249,10 @@ void Control::take_hello(Session& session, const Hello& hello) {
 void Control::take_ready(Session& session) {
   session.state = Session::State::open;
   session.limit(milliseconds::zero(), {});
-  mailbox_.push(LinkReady{session.peer.rank});
+  if (!adapter_.iwarp()) mailbox_.push(LinkReady{session.peer.rank});
 }
 
-// --- messages and ends
-// ------------------------------------------------------------------------------------------------
+// --- messages and ends ----------------------------------------------------------------------------------------------
 
 void Control::on_message(Session& session, SideMessage kind, std::span<const std::byte> bytes) {
   const SessionPointer self = session.shared_from_this();
@@ -250,7 +270,7 @@ void Control::on_message(Session& session, SideMessage kind, std::span<const std
           return take_answer(session, hello);
         break;
       case SideMessage::ready:
-        if (session.state == Session::State::awaiting_ready) return take_ready(session);
+        if (session.state == Session::State::awaiting_ready && !session.connection) return take_ready(session);
         break;
       case SideMessage::bye:
         if (bytes.size() != sizeof bye || !is_current(session)) break;
@@ -285,6 +305,7 @@ void Control::lose(Session& session, ErrorCode status, const std::string& why, s
   strangers_.erase(self);
   if (!is_current(session)) return;
   sessions_.erase(session.peer.rank);
+  forget_cm(session.peer.rank);
   std::erase_if(pairs_, [&](const auto& entry) { return entry.second == session.peer.rank; });
   ended_.insert(session.peer.rank);
   mailbox_.push(PeerLost{session.peer.rank, status, why, sent});
@@ -323,6 +344,7 @@ void Control::give_up(Rank peer, const std::string& why) {
   found->second->send(SideMessage::failed, std::as_bytes(std::span(std::string_view(why))));
   found->second->close_when_sent();
   sessions_.erase(found);
+  forget_cm(peer);
   ended_.insert(peer);
 }
 

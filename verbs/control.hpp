@@ -5,6 +5,9 @@
 //   queue pair to RTS, LinkMade  <-     Hello
 //   LinkReady; Ready             ->     LinkReady
 //
+// With rdma_cm (control_cm.cpp) the queue pairs are not connected by the Hellos: when both have been exchanged, who
+// connects does so once more over rdma_cm (cm.hpp), and then says Ready.
+//
 // When two ranks connect to each other at the same time, the connection of the lower rank counts: it ignores ("parks")
 // the other one, which the higher rank closes when it has accepted the lower rank's.
 //
@@ -14,6 +17,7 @@
 #include "core/services.hpp"
 #include "verbs/address.hpp"
 #include "verbs/async_events.hpp"
+#include "verbs/cm.hpp"
 #include "verbs/mailbox.hpp"
 #include "verbs/session.hpp"
 
@@ -25,10 +29,17 @@
 
 namespace godwit::verbs {
 
-class Control final : private Session::Owner, private AsyncEvents::Owner {
+/// Queue pairs are connected by rdma_cm, which listens at the first of the addresses that is the adapter's.
+struct CmSetup {
+  CmApi& api;
+  std::vector<Gid> addresses;
+};
+
+class Control final : private Session::Owner, private AsyncEvents::Owner, private Cm::Owner {
  public:
-  /// Listens. Throws Error(transport).
-  Control(core::Services& services, Rank rank, std::string_view job, Adapter& adapter, Mailbox& mailbox);
+  /// Listens. Throws Error(transport), with rdma_cm also Error(not_supported).
+  Control(core::Services& services, Rank rank, std::string_view job, Adapter& adapter, Mailbox& mailbox,
+          const std::optional<CmSetup>& cm);
   ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
@@ -60,6 +71,14 @@ class Control final : private Session::Owner, private AsyncEvents::Owner {
   void on_end(Session& session, const std::string& why) override;
   void on_pair_failed(std::uint32_t number, const std::string& why) override;
   void on_adapter_failed(const std::string& why) override;
+  QueuePair* on_cm_request(const CmGreeting& greeting) override;
+  void on_cm_receives(Rank peer) override;
+  void on_cm_connected(Rank peer) override;
+  void on_cm_lost(Rank peer, const std::string& why) override;
+  void check_way(const Hello& hello) const;
+  void connect_by_cm(Session& session, const Hello& hello);
+  void forget_cm(Rank peer);
+  static std::uint64_t new_token();
   void lose(Session& session, ErrorCode status, const std::string& why, std::uint64_t sent = 0);
   static void send_bye(Session& session, std::uint64_t sent);
   void drop(Session& session, const std::string& why);
@@ -76,6 +95,7 @@ class Control final : private Session::Owner, private AsyncEvents::Owner {
   std::map<Rank, SessionPointer> sessions_;  // connecting and open
   std::map<std::uint32_t, Rank> pairs_;      // by number of our queue pair
   AsyncEvents events_;
+  std::unique_ptr<Cm> cm_;              // nullptr: queue pairs are connected by the Hellos
   std::set<Rank> ended_;                // lost, or gone before we came
   std::set<SessionPointer> strangers_;  // no hello yet, or parked
   bool said_good_bye_ = false;

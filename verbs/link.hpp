@@ -36,6 +36,7 @@ struct Connection {
   QueuePair pair;
   std::uint32_t credits = 0;      // frames that we may have under way to it
   std::uint32_t peer_buffer = 0;  // bytes of the longest frame that it receives
+  FlushWord peer_flush;           // iWARP
   std::string peer_port;          // "mlx5_2:1, GID 3 10.1.2.4": for words
 };
 
@@ -62,6 +63,8 @@ struct Link {
   const PeerName peer;
   State state = State::connecting;
   bool may_post = false;  // the peer's queue pair receives
+  bool iwarp = false;
+  bool speaks_first = false;  // iWARP: who connected sends first; a frame of kind `credit` is due
   std::unique_ptr<Connection> connection;
   core::Capabilities capabilities;
   std::uint32_t inline_bytes = 0;

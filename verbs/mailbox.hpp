@@ -21,9 +21,10 @@ struct LinkMade {
   PeerName peer;
   std::unique_ptr<Connection> connection;
 };
-/// The peer can receive.
+/// The peer can receive. On iWARP who was connected to learns that from the first frame instead.
 struct LinkReady {
   Rank peer = 0;
+  bool speak_first = false;  // the peer waits for a frame
 };
 /// Nothing more comes, after `sent` frames if that is known.
 struct PeerLost {

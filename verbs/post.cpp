@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include <arpa/inet.h>
@@ -16,8 +17,9 @@ constexpr std::size_t send_buffers_at_once = 64;
 
 std::uint64_t address_of(const void* memory) noexcept { return reinterpret_cast<std::uint64_t>(memory); }
 
-bool has_room(const Link& link, const Posting& posting) noexcept {
-  return link.may_post && link.under_way() < link.depth && posting.under_way < link.connection->adapter.send_budget();
+bool has_room(const Link& link, const Posting& posting, std::uint32_t requests = 1) noexcept {
+  return link.may_post && link.under_way() + requests <= link.depth &&
+         posting.under_way + requests <= link.connection->adapter.send_budget();
 }
 
 // nullptr: all are in use, or there is no memory for more.
@@ -53,6 +55,11 @@ void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& requ
   const int error = ibv_post_send(to.connection->pair.get(), &request, &refused);
   if (error == 0) [[likely]]
     return;
+  if (to.iwarp && error == ENOTCONN) {
+    // The peer ended the connection, with a good-bye or without: the control plane is about to say which.
+    to.may_post = false;
+    return;
+  }
   posting.fail(link, ErrorCode::transport,
                fmt::format("{} took no work request for {}: {}", to.connection->adapter.about(), to.peer.text(),
                            std::strerror(error)));
@@ -121,7 +128,7 @@ bool place_local(Link& link, const core::WorkRequest& request, Reads reads, ibv_
     }
     return true;
   }
-  slot.registered = adapter.registrar().acquire(request.local, reads == Reads::yes ? IBV_ACCESS_LOCAL_WRITE : 0);
+  slot.registered = adapter.registrar().acquire(request.local, reads == Reads::yes ? adapter.sink_access() : 0);
   if (slot.registered != nullptr)
     place.lkey = slot.registered->lkey;
   else
@@ -129,13 +136,33 @@ bool place_local(Link& link, const core::WorkRequest& request, Reads reads, ibv_
   return true;
 }
 
-ibv_wr_opcode opcode_of(const core::WorkRequest& request) noexcept {
+ibv_wr_opcode opcode_of(const core::WorkRequest& request, bool with_immediate) noexcept {
   switch (request.op) {
     case core::Op::get: return IBV_WR_RDMA_READ;
     case core::Op::fetch_add: return IBV_WR_ATOMIC_FETCH_AND_ADD;
     case core::Op::compare_swap: return IBV_WR_ATOMIC_CMP_AND_SWP;
-    default: return request.imm ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+    default: return with_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
   }
+}
+
+void fill_flush(const Link& link, ibv_send_wr& request, ibv_sge& place) noexcept {
+  // Without bytes neither address nor key are looked at (InfiniBand Architecture 1.5, C9-88).
+  request.opcode = IBV_WR_RDMA_WRITE;
+  if (!link.iwarp) return;
+  const Connection& connection = *link.connection;
+  place = connection.adapter.flush_sink();
+  request.opcode = IBV_WR_RDMA_READ;
+  request.sg_list = &place;
+  request.num_sge = 1;
+  request.wr.rdma = {connection.peer_flush.address, connection.peer_flush.rkey};
+}
+
+// iWARP has no write with immediate: a frame follows the write. `has_room` has been asked for both; it is inline.
+void post_notify(const std::shared_ptr<Link>& link, Posting& posting, std::uint32_t imm) noexcept {
+  if (!link->may_post) return;  // the write was not taken
+  Frame frame = make_frame(*link, Frame::Kind::notify);
+  frame.value = imm;
+  post_frame(link, posting, std::as_bytes(std::span(&frame, 1)), {});
 }
 
 void set_remote(ibv_send_wr& wr, const core::WorkRequest& request) noexcept {
@@ -170,7 +197,7 @@ bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const cor
 bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> data,
                     core::RemoteAddress remote, const std::optional<std::uint32_t>& imm) noexcept {
   Link& to = *link;
-  if (!has_room(to, posting) || (imm && (to.credits == 0 || !to.capabilities.put_notify))) [[unlikely]]
+  if (!has_room(to, posting) || (imm && (to.credits == 0 || to.iwarp))) [[unlikely]]
     return false;
   ibv_sge place{address_of(data.data()), static_cast<std::uint32_t>(data.size()), 0};
   ibv_send_wr wr;
@@ -204,16 +231,17 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
 
 bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
   if (!has_room(*link, posting)) return false;
+  link->speaks_first = false;
   const Frame frame = make_frame(*link, Frame::Kind::credit);
   return post_frame(link, posting, std::as_bytes(std::span(&frame, 1)), {});
 }
 
 bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
   if (!has_room(*link, posting)) return false;
-  // Without bytes neither address nor key are looked at (InfiniBand Architecture 1.5, C9-88).
   ibv_send_wr request{};
-  request.opcode = IBV_WR_RDMA_WRITE;
   request.send_flags = IBV_SEND_SIGNALED;
+  ibv_sge place{};
+  fill_flush(*link, request, place);
   link->quiet = 0;
   post(link, posting, request, {});
   return true;
@@ -227,9 +255,10 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
                                "atomics are not executed by the adapter here: ask the target's CPU");
     return true;
   }
-  if (!has_room(to, posting) || (request.imm && to.credits == 0)) [[unlikely]]
+  const bool notify_follows = request.imm && to.iwarp;
+  if (!has_room(to, posting, notify_follows ? 2 : 1) || (request.imm && to.credits == 0)) [[unlikely]]
     return false;
-  if (request.op == core::Op::flush && to.under_way() == 0) {
+  if (request.op == core::Op::flush && to.under_way() == 0 && !to.iwarp) {
     if (request.signalled) posting.completions.done(to.rank(), request.cookie);
     return true;
   }
@@ -239,12 +268,14 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
   slot.report = request.signalled;
   ibv_sge place{};
   ibv_send_wr wr{};
-  wr.opcode = opcode_of(request);
+  wr.opcode = opcode_of(request, request.imm && !notify_follows);
   wr.sg_list = &place;
   wr.num_sge = request.local.empty() || request.op == core::Op::flush ? 0 : 1;
   if (request.fence) wr.send_flags |= IBV_SEND_FENCE;
   set_remote(wr, request);
-  if (wr.num_sge == 1 && request.op == core::Op::put && request.local.size() <= to.inline_bytes) {
+  if (request.op == core::Op::flush) {
+    fill_flush(to, wr, place);
+  } else if (wr.num_sge == 1 && request.op == core::Op::put && request.local.size() <= to.inline_bytes) {
     place = {address_of(request.local.data()), static_cast<std::uint32_t>(request.local.size()), 0};
     wr.send_flags |= IBV_SEND_INLINE;
   } else if (wr.num_sge == 1) {
@@ -256,12 +287,14 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
       return true;
     }
   }
-  if (request.imm) {
+  if (request.imm) --to.credits;
+  if (request.imm && !notify_follows) {
     wr.imm_data = htonl(*request.imm);
-    --to.credits;
     ++to.sent;
   }
   post(link, posting, wr, slot);
+  if (notify_follows) [[unlikely]]
+    post_notify(link, posting, *request.imm);
   return true;
 }
 

@@ -17,7 +17,8 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
 bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request);
 /// Tells the peer of the receives that are free again. False as above.
 bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept;
-/// Its completion says that all before it have taken effect at the peer.
+/// Its completion says that all before it have taken effect at the peer: a write of nothing; on iWARP, where writes
+/// say less, a read of a few bytes.
 bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept;
 
 /// Everything up to and including work request `number` has left the queue: gives back what they held.

@@ -82,13 +82,45 @@ void QueuePair::initialise() {
   attributes.qp_state = IBV_QPS_INIT;
   attributes.pkey_index = adapter_->settings().pkey_index;
   attributes.port_num = adapter_->port();
-  attributes.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+  attributes.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  if (!adapter_->iwarp()) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
   modify(attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT");
 }
 
-void QueuePair::connect(const PairAddress& peer) {
+void QueuePair::expect(const PairAddress& peer) noexcept {
   peer_ = peer;
   mtu_ = std::min(address_.mtu, peer.mtu);
+}
+
+void QueuePair::connect(CmApi& cm, rdma_cm_id& id) {
+  const auto attributes_for = [&](ibv_qp_state state, const char* name, int& mask) {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = state;
+    if (cm.init_qp_attr(&id, &attributes, &mask) != 0)
+      throw Error(ErrorCode::transport, fmt::format("{}: rdma_cm does not say how the queue pair goes to {}: {}",
+                                                    adapter_->about(), name, std::strerror(errno)));
+    return attributes;
+  };
+  // Route and packet numbers are rdma_cm's; the rest is as without it.
+  const AdapterSettings& settings = adapter_->settings();
+  int mask = 0;
+  ibv_qp_attr receive = attributes_for(IBV_QPS_RTR, "RTR", mask);
+  receive.path_mtu = mtu_code(mtu_);
+  receive.max_dest_rd_atomic = address_.max_reads;
+  receive.min_rnr_timer = wait_without_buffer;
+  if (receive.ah_attr.is_global != 0 && settings.traffic_class != 0)
+    receive.ah_attr.grh.traffic_class = settings.traffic_class;
+  modify(receive, mask, "RTR");
+  ibv_qp_attr send = attributes_for(IBV_QPS_RTS, "RTS", mask);
+  send.timeout = settings.timeout;
+  send.retry_cnt = settings.retry_count;
+  send.rnr_retry = retry_without_buffer;
+  send.max_rd_atomic = std::min(peer_.max_reads, address_.max_reads);
+  modify(send, mask, "RTS");
+}
+
+void QueuePair::connect(const PairAddress& peer) {
+  expect(peer);
   const AdapterSettings& settings = adapter_->settings();
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;

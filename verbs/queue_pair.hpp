@@ -1,6 +1,7 @@
 // A reliable connected queue pair and its way from INIT to RTS. Threads: one at a time.
 #pragma once
 
+#include "verbs/cm_api.hpp"
 #include "verbs/handle.hpp"
 #include "verbs/wire.hpp"
 
@@ -18,6 +19,10 @@ class QueuePair {
 
   /// To RTS. Throws Error(transport) with both ends in words.
   void connect(const PairAddress& peer);
+  /// It is going to be connected by rdma_cm.
+  void expect(const PairAddress& peer) noexcept;
+  /// To RTS as rdma_cm wants it. Not for iWARP, where rdma_cm does it itself. Throws Error(transport) as above.
+  void connect(CmApi& cm, rdma_cm_id& id);
   /// To ERR: what is posted comes back as flushed.
   void fail() noexcept;
   /// No more reads or writes memory after that.

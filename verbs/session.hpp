@@ -26,7 +26,15 @@ class Session : public std::enable_shared_from_this<Session> {
   using Socket = boost::asio::ip::tcp::socket;
 
   /// `parked`: lost against a connection of ours to the same peer, which will close it.
-  enum class State : std::uint8_t { connecting, awaiting_hello, awaiting_answer, awaiting_ready, open, parked };
+  enum class State : std::uint8_t {
+    connecting,
+    awaiting_hello,
+    awaiting_answer,
+    awaiting_cm,
+    awaiting_ready,
+    open,
+    parked
+  };
 
   struct Owner {
     /// connect() has succeeded.
@@ -57,6 +65,7 @@ class Session : public std::enable_shared_from_this<Session> {
   State state;
   PeerName peer;                           // rank -1: not known yet
   std::unique_ptr<Connection> connection;  // until the worker has it
+  std::uint64_t token = 0;                 // that the peer must name over rdma_cm; 0: none
 
  private:
   boost::asio::awaitable<void> run_connect(std::vector<boost::asio::ip::tcp::endpoint> addresses);

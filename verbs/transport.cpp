@@ -19,19 +19,26 @@
 namespace godwit::verbs {
 namespace {
 
-constexpr int registered_access =
-    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 constexpr std::size_t largest_piece = 1 << 20;
 // For the choice of protocols: what adapters of the last ten years do, about.
 constexpr double wire_latency_s = 1.5e-6;
 constexpr double copy_Bps = 10e9;
 constexpr double registration_s = 5e-6;
 
+bool connects_by_rdma_cm(const VerbsOptions& options, Protocol protocol) {
+  const std::string& way = options.connect->value;
+  if (protocol == Protocol::iwarp && way == "exchange")
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}=exchange: iWARP adapters connect by rdma_cm only; GODWIT_IB_HCA chooses other adapters",
+                            options.connect.origin()));
+  return way == "rdmacm" || protocol == Protocol::iwarp;
+}
+
 PeerName name_of(const core::PeerInfo& peer) { return {peer.rank, peer.card->host_name, peer.card->pid}; }
 
 }  // namespace
 
-VerbsTransport::VerbsTransport(core::Services& services, Rank rank, std::string_view job_id, Api& api)
+VerbsTransport::VerbsTransport(core::Services& services, Rank rank, std::string_view job_id, Api& api, CmApi& cm_api)
     : services_(services), rank_(rank) {
   const auto& options = services.options.get<VerbsOptions>();
   if (*options.disable) throw Error(ErrorCode::not_supported, options.disable.origin() + " switches it off");
@@ -51,13 +58,14 @@ VerbsTransport::VerbsTransport(core::Services& services, Rank rank, std::string_
   adapter_ = std::make_unique<Adapter>(services, api, device, port, AdapterSettings::from(options));
   services.log.info("verbs: {}: {}", adapter_->about(), adapter_->reason());
   make_epoll();
+  const std::string net_device = port.gid ? port.gid->net_device : std::string();
   self_.protocol = device.protocol;
   self_.link = adapter_->end().link;
   self_.gid = adapter_->end().gid;
   if (port.gid) self_.gid_type = port.gid->type;
-  self_.hosts = reachable_hosts(core::interface_addresses(*services.options.get<core::CoreOptions>().socket_ifname),
-                                port.gid ? port.gid->net_device : std::string());
-  control_ = std::make_unique<Control>(services, rank, job_id, *adapter_, mailbox_);
+  self_.hosts =
+      reachable_hosts(core::interface_addresses(*services.options.get<core::CoreOptions>().socket_ifname), net_device);
+  make_control(job_id, device.protocol, net_device, cm_api);
   self_.port = control_->listening_port();
   address_ = encode(self_);
 }
@@ -67,6 +75,23 @@ VerbsTransport::~VerbsTransport() {
   control_.reset();  // the service thread has been stopped
   for (auto& [rank, link] : links_)
     if (link->connection) lose(link);
+}
+
+void VerbsTransport::make_control(std::string_view job_id, Protocol protocol, const std::string& net_device,
+                                  CmApi& cm_api) {
+  std::optional<CmSetup> cm;
+  if (connects_by_rdma_cm(services_.options.get<VerbsOptions>(), protocol)) {
+    cm.emplace(CmSetup{cm_api, reachable_hosts(core::interface_addresses({}), net_device)});
+    // Its own address first, where RoCE has one.
+    if (adapter_->global_route()) cm->addresses.insert(cm->addresses.begin(), adapter_->end().gid);
+  }
+  try {
+    control_ = std::make_unique<Control>(services_, rank_, job_id, *adapter_, mailbox_, cm);
+  } catch (const Error& error) {
+    // Not an error, as above: between hosts it explains what is slow or missing.
+    if (error.code() == ErrorCode::not_supported) services_.log.warn("verbs: not used: {}", error.what());
+    throw;
+  }
 }
 
 void VerbsTransport::make_epoll() {
@@ -127,8 +152,9 @@ core::Capabilities VerbsTransport::capabilities_of(const Connection& connection)
   capabilities.max_inline = payload;  // copied, all of it
   capabilities.max_rdma = std::min(largest_piece, adapter_->max_message());
   capabilities.rma = capabilities.private_rma = true;
-  capabilities.put_notify = true;
-  capabilities.put_done = core::PutDone::remote;
+  // iWARP: the notification is a message of its own, that must find room.
+  capabilities.put_notify = !adapter_->iwarp() || connection.pair.inline_bytes() >= sizeof(Frame);
+  capabilities.put_done = adapter_->iwarp() ? core::PutDone::local : core::PutDone::remote;
   capabilities.early_put = true;
   capabilities.latency_s = wire_latency_s;
   capabilities.bandwidth_Bps = adapter_->bandwidth_Bps();
@@ -142,7 +168,7 @@ core::Registration VerbsTransport::register_memory(std::span<std::byte> memory, 
   if (kind == MemoryKind::device)
     throw Error(ErrorCode::not_supported, "the verbs transport does not reach device memory yet");
   if (memory.empty()) return {{}, Key{}.pack()};
-  const Registered* registered = adapter_->registrar().acquire(memory, registered_access);
+  const Registered* registered = adapter_->registrar().acquire(memory, adapter_->remote_access());
   // Constants cannot be written: that is enough for a message.
   if (registered == nullptr) registered = adapter_->registrar().acquire(memory, IBV_ACCESS_REMOTE_READ);
   if (registered == nullptr) throw Error(adapter_->registrar().failure());

@@ -25,7 +25,8 @@ inline constexpr std::string_view transport_name = "verbs";
 class VerbsTransport final : public core::Transport {
  public:
   /// Endpoints must not outlive it; call shutdown() before, or the peers take it for a death. Throws Error.
-  VerbsTransport(core::Services& services, Rank rank, std::string_view job_id, Api& api);
+  VerbsTransport(core::Services& services, Rank rank, std::string_view job_id, Api& api,
+                 CmApi& cm_api = system_cm_api());
   ~VerbsTransport() override;
 
   std::string_view name() const noexcept override { return transport_name; }
@@ -44,11 +45,12 @@ class VerbsTransport final : public core::Transport {
   using LinkPointer = std::shared_ptr<Link>;
 
   void make_epoll();
+  void make_control(std::string_view job_id, Protocol protocol, const std::string& net_device, CmApi& cm_api);
   core::Capabilities capabilities_of(const Connection& connection) const noexcept;
   // transport_events.cpp: what the service thread has found out, and the end of links
   void handle_events();
   void on(LinkMade& made);
-  void on(LinkReady& ready);
+  void on(const LinkReady& ready);
   void on(PeerLost& lost);
   std::size_t finish_draining(std::span<core::Completion> out, bool idle);
   void give_up_failing();

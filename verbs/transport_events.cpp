@@ -28,20 +28,22 @@ void VerbsTransport::on(LinkMade& made) {
   link->capabilities = capabilities_of(*made.connection);
   link->inline_bytes = pair.inline_bytes();
   link->depth = pair.send_depth();
+  link->iwarp = adapter_->iwarp();
   link->slots.resize(std::bit_ceil(link->depth));
   link->credits = made.connection->credits;
   link->connection = std::move(made.connection);
   pairs_[pair.address().number] = link;
 }
 
-void VerbsTransport::on(LinkReady& ready) {
+void VerbsTransport::on(const LinkReady& ready) {
   const auto found = links_.find(ready.peer);
   if (found == links_.end() || found->second->state != Link::State::connecting) return;
   const LinkPointer& link = found->second;
   link->state = Link::State::open;
   link->may_post = true;
   if (link->endpoints != 0) posting_.completions.connected(link->rank());
-  if (link->owed > 0) owing_.push_back(link);
+  link->speaks_first = ready.speak_first;
+  if (link->owed > 0 || link->speaks_first) owing_.push_back(link);
 }
 
 void VerbsTransport::on(PeerLost& lost) {
@@ -116,6 +118,9 @@ void VerbsTransport::flush_sends() {
   const auto waits = [](const auto& entry) {
     return entry.second->may_post && entry.second->state == Link::State::open && entry.second->under_way() > 0;
   };
+  // Of iWARP a completion says only that the data is on its way.
+  for (const auto& entry : links_)
+    if (entry.second->iwarp && entry.second->may_post) post_flush(entry.second, posting_);
   while (std::ranges::any_of(links_, waits) && std::chrono::steady_clock::now() < deadline) {
     for (const auto& entry : links_)
       if (waits(entry) && entry.second->quiet > 0) post_flush(entry.second, posting_);

@@ -100,12 +100,19 @@ bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry
   if (entry.byte_len >= sizeof frame) std::memcpy(&frame, buffer.data, sizeof frame);
   const bool is_message = frame.kind == Frame::Kind::message && entry.byte_len >= message_overhead;
   if (entry.byte_len < sizeof frame || frame.version != protocol_version ||
-      (!is_message && frame.kind != Frame::Kind::credit)) [[unlikely]] {
+      (!is_message && frame.kind != Frame::Kind::credit && frame.kind != Frame::Kind::notify)) [[unlikely]] {
     posting_.fail(link, ErrorCode::transport, fmt::format("{} sent a frame that is none", link->peer.text()));
     return false;
   }
   link->credits += frame.credits;
-  if (!is_message) return false;
+  if (!is_message) {
+    // iWARP: who connected has sent its first frame, now we may, too. Elsewhere LinkReady says it.
+    if (link->state == Link::State::connecting) [[unlikely]]
+      on(LinkReady{link->rank()});
+    if (frame.kind == Frame::Kind::credit) return false;
+    out = {.kind = Completion::Kind::notify, .peer = link->rank(), .imm = frame.value};
+    return true;
+  }
   out = {.kind = Completion::Kind::message,
          .peer = link->rank(),
          .payload = {buffer.data + sizeof frame, entry.byte_len - sizeof frame}};
@@ -154,7 +161,8 @@ void VerbsTransport::recycle() noexcept {
 void VerbsTransport::send_credits() noexcept {
   std::erase_if(owing_, [this](const LinkPointer& link) {
     if (link->state == Link::State::connecting) return false;
-    return !link->may_post || link->owed < link->connection->granted / 2 || post_credits(link, posting_);
+    const bool due = link->speaks_first || link->owed >= link->connection->granted / 2;
+    return !link->may_post || !due || post_credits(link, posting_);
   });
 }
 

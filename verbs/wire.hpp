@@ -56,6 +56,29 @@ struct SideHeader {
 static_assert(sizeof(SideHeader) == 8);
 inline constexpr std::size_t longest_side_message = 4096;
 
+/// Where rdma_cm listens for a port.
+struct CmAddress {
+  Gid ip{};                // IPv6, or IPv4-mapped
+  std::uint16_t port = 0;  // 0: the port's queue pairs are not connected by rdma_cm
+};
+
+/// Private data of a connection request over rdma_cm, which belongs to a Hello of the side channel.
+struct CmGreeting {
+  std::uint64_t job = 0;
+  std::uint64_t token = 0;  // of the Hello that answered
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::uint8_t version = protocol_version;
+  std::uint8_t pad[7] = {};
+};
+static_assert(sizeof(CmGreeting) == 32);  // InfiniBand has room for 56 bytes
+
+/// Eight bytes that a peer may read, to learn that its writes have taken effect.
+struct FlushWord {
+  std::uint64_t address = 0;
+  std::uint32_t rkey = 0;
+};
+
 struct Hello {
   std::uint64_t job = 0;  // hash of the job's id
   std::int32_t from = 0;  // ranks
@@ -64,7 +87,12 @@ struct Hello {
   std::uint32_t buffer_bytes = 0;  // the longest frame that the sender of this receives
   std::uint32_t credits = 0;       // frames that it can receive without answering
   std::uint32_t pid = 0;
-  std::uint32_t pad = 0;
+  std::uint32_t flush_rkey = 0;
+  std::uint64_t flush_address = 0;  // 0: a write's completion says that it has taken effect
+  std::uint64_t token = 0;          // answers: to be named over rdma_cm
+  Gid cm_ip{};
+  std::uint16_t cm_port = 0;
+  std::uint16_t pad[3] = {};
   char host[48] = {};   // for words, zero-terminated
   char port[112] = {};  // for words: "mlx5_0:1, GID 3 10.1.2.3"
 };
