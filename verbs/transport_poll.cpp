@@ -105,7 +105,13 @@ bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry
     return false;
   }
   link->credits += frame.credits;
-  if (!is_message) return false;
+  if (!is_message) {
+    // It cost no credit, and gives none back; its receive must be there before the peer can send the next but one.
+    consumed_.pop_back();
+    Buffer* const again = &buffer;
+    adapter_->post_again({&again, 1});
+    return false;
+  }
   out = {.kind = Completion::Kind::message,
          .peer = link->rank(),
          .payload = {buffer.data + sizeof frame, entry.byte_len - sizeof frame}};
