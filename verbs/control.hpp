@@ -76,7 +76,7 @@ class Control final : private Session::Owner, private AsyncEvents::Owner {
   std::map<Rank, SessionPointer> sessions_;  // connecting and open
   std::map<std::uint32_t, Rank> pairs_;      // by number of our queue pair
   AsyncEvents events_;
-  std::set<Rank> ended_;                // lost, or gone before we came
+  std::map<Rank, std::string> ended_;   // lost, or gone before we came: why
   std::set<SessionPointer> strangers_;  // no hello yet, or parked
   bool said_good_bye_ = false;
   const std::shared_ptr<int> life_ = std::make_shared<int>();  // of handlers that may come later
