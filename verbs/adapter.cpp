@@ -132,7 +132,7 @@ void Adapter::make_flush_words() {
   flush_word_ = {reinterpret_cast<std::uint64_t>(&flush_words_->read_by_peers), flush_region_->rkey};
 }
 
-void Adapter::post_again(std::span<Buffer* const> buffers) noexcept {
+int Adapter::post_again(std::span<Buffer* const> buffers) noexcept {
   constexpr std::size_t at_once = 16;
   std::array<ibv_recv_wr, at_once> requests;
   std::array<ibv_sge, at_once> places;
@@ -143,10 +143,10 @@ void Adapter::post_again(std::span<Buffer* const> buffers) noexcept {
       requests[i] = {receive_id(buffers[i]), i + 1 < n ? &requests[i + 1] : nullptr, &places[i], 1};
     }
     ibv_recv_wr* refused = nullptr;
-    // The queue has room for every buffer that there is: only a dead adapter refuses, and that comes as an event.
-    [[maybe_unused]] const int error = ibv_post_srq_recv(receive_queue_.get(), requests.data(), &refused);
+    if (const int error = ibv_post_srq_recv(receive_queue_.get(), requests.data(), &refused); error != 0) return error;
     buffers = buffers.subspan(n);
   }
+  return 0;
 }
 
 std::uint32_t Adapter::reserve_receives() {
@@ -165,7 +165,11 @@ std::uint32_t Adapter::reserve_receives() {
     reserved_ -= granted;
     throw;
   }
-  post_again(added);
+  if (const int error = post_again(added); error != 0) {
+    reserved_ -= granted;
+    throw Error(ErrorCode::transport, fmt::format("{}: the shared receive queue takes no receive: {}; see `dmesg`",
+                                                  name_, std::strerror(error)));
+  }
   return granted - credit_frames;
 }
 

@@ -84,8 +84,9 @@ class Adapter {
   // --- the worker ---
   Registrar& registrar() noexcept { return *registrar_; }
   BufferPool& send_buffers() noexcept { return *send_buffers_; }
-  /// Buffers of completed receives go back into the queue, several with one call.
-  void post_again(std::span<Buffer* const> buffers) noexcept;
+  /// Buffers of completed receives go back into the queue, several with one call. 0, or an errno value: the queue has
+  /// room for every buffer that there is, so only an adapter that has failed refuses.
+  [[nodiscard]] int post_again(std::span<Buffer* const> buffers) noexcept;
 
   // --- any thread ---
   /// Receive buffers for one more peer: how many frames it may have under way. Throws Error(no_memory).

@@ -25,9 +25,9 @@ void BufferPool::grow(std::size_t count) {
   chunk.region = {api_, api_.reg_mr(domain_, chunk.memory.get(), bytes, access_)};
   if (!chunk.region)
     throw Error(ErrorCode::no_memory,
-                fmt::format("the adapter does not register {} bytes for message buffers: {}; `ulimit -l` must allow it "
+                fmt::format("{} does not register {} bytes for message buffers: {}; `ulimit -l` must allow it "
                             "(\"unlimited\" in /etc/security/limits.conf, LimitMEMLOCK=infinity for services)",
-                            bytes, std::strerror(errno)));
+                            api_.get_device_name(domain_->context->device), bytes, std::strerror(errno)));
   free_.reserve(buffers_.size() + count);
   for (std::size_t i = 0; i < count; ++i)
     free_.push_back(&buffers_.emplace_back(Buffer{chunk.memory.get() + i * buffer_bytes_, chunk.region->lkey}));

@@ -221,7 +221,9 @@ void Control::take_hello(Session& session, const Hello& hello) {
   const SessionPointer self = session.shared_from_this();
   session.peer = {hello.from, words_of(hello.host), hello.pid};
   if (said_good_bye_) return send_bye(session, 0);
-  if (ended_.contains(hello.from)) return drop(session, "the connection with it was lost before");
+  if (const auto end = ended_.find(hello.from); end != ended_.end())
+    return drop(session, end->second.empty() ? "it had said good-bye before"
+                                             : "the connection with it was lost before: " + end->second);
   if (const auto known = sessions_.find(hello.from); known != sessions_.end()) {
     const bool ours_counts = known->second->state == Session::State::open ||
                              known->second->state == Session::State::awaiting_ready ||
@@ -307,7 +309,7 @@ void Control::lose(Session& session, ErrorCode status, const std::string& why, s
   sessions_.erase(session.peer.rank);
   forget_cm(session.peer.rank);
   std::erase_if(pairs_, [&](const auto& entry) { return entry.second == session.peer.rank; });
-  ended_.insert(session.peer.rank);
+  ended_.emplace(session.peer.rank, why);
   mailbox_.push(PeerLost{session.peer.rank, status, why, sent});
 }
 
@@ -315,9 +317,11 @@ void Control::drop(Session& session, const std::string& why) {
   services_.log.warn("verbs: a connection from {} is refused: {}",
                      session.peer.rank >= 0 ? session.peer.text() : std::string("a stranger"), why);
   if (is_current(session)) return lose(session, ErrorCode::transport, fmt::format("{}: {}", session.peer.text(), why));
+  // It learns why, instead of taking us for dead.
+  session.send(SideMessage::failed, std::as_bytes(std::span(std::string_view(why))));
   const SessionPointer self = session.shared_from_this();
   strangers_.erase(self);
-  session.close();
+  session.close_when_sent();
 }
 
 void Control::on_pair_failed(std::uint32_t number, const std::string& why) {
@@ -345,7 +349,7 @@ void Control::give_up(Rank peer, const std::string& why) {
   found->second->close_when_sent();
   sessions_.erase(found);
   forget_cm(peer);
-  ended_.insert(peer);
+  ended_.emplace(peer, why);
 }
 
 void Control::send_bye(Session& session, std::uint64_t sent) {

@@ -96,7 +96,7 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   std::map<std::uint32_t, Rank> pairs_;      // by number of our queue pair
   AsyncEvents events_;
   std::unique_ptr<Cm> cm_;              // nullptr: queue pairs are connected by the Hellos
-  std::set<Rank> ended_;                // lost, or gone before we came
+  std::map<Rank, std::string> ended_;   // lost, or gone before we came: why
   std::set<SessionPointer> strangers_;  // no hello yet, or parked
   bool said_good_bye_ = false;
   const std::shared_ptr<int> life_ = std::make_shared<int>();  // of handlers that may come later

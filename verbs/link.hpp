@@ -81,7 +81,8 @@ struct Link {
   ErrorCode lost_status = ErrorCode::ok;
   std::string lost_detail;
   std::int64_t draining_since_ms = 0;
-  std::uint64_t last_word = 0;  // frames that the peer had sent when it said good-bye
+  std::uint64_t drained_at = 0;  // when so many entries have been polled, all that were in the queue have been
+  std::uint64_t last_word = 0;   // frames that the peer had sent when it said good-bye
 };
 
 }  // namespace godwit::verbs

@@ -22,15 +22,16 @@ bool has_room(const Link& link, const Posting& posting, std::uint32_t requests =
          posting.under_way + requests <= link.connection->adapter.send_budget();
 }
 
-// nullptr: all are in use, or there is no memory for more.
-Buffer* take_buffer(Link& link) noexcept {
-  BufferPool& pool = link.connection->adapter.send_buffers();
+// nullptr: all are in use, or there is no memory for more, or not even for the first: then the link has failed.
+Buffer* take_buffer(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
+  BufferPool& pool = link->connection->adapter.send_buffers();
   if (Buffer* buffer = pool.take()) [[likely]]
     return buffer;
   if (pool.count() >= most_send_buffers) return nullptr;
   try {
     pool.grow(send_buffers_at_once);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (pool.count() == 0) posting.fail(link, error.code(), error.what());
     return nullptr;  // those in use come back
   }
   return pool.take();
@@ -81,7 +82,7 @@ bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<c
     request.num_sge = payload.empty() ? 1 : 2;
     request.send_flags = IBV_SEND_INLINE;
   } else {
-    slot.buffer = take_buffer(to);
+    slot.buffer = take_buffer(link, posting);
     if (slot.buffer == nullptr) return false;
     std::memcpy(slot.buffer->data, head.data(), head.size());
     std::memcpy(slot.buffer->data + head.size(), payload.data(), payload.size());
@@ -105,18 +106,18 @@ enum class Reads : bool { no, yes };
 
 // Where the adapter reads or writes the local side: in place if registered, else short ones in a buffer.
 // False: no buffer left.
-bool place_local(Link& link, const core::WorkRequest& request, Reads reads, ibv_sge& place, Slot& slot,
-                 Status& failure) noexcept {
+bool place_local(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request, Reads reads,
+                 ibv_sge& place, Slot& slot, Status& failure) noexcept {
   const std::size_t bytes = request.local.size();
   place.length = static_cast<std::uint32_t>(bytes);
   place.addr = address_of(request.local.data());
-  Adapter& adapter = link.connection->adapter;
+  Adapter& adapter = link->connection->adapter;
   if (request.lkey.value != 0) {
     place.lkey = reinterpret_cast<const Registered*>(request.lkey.value)->lkey;
     return true;
   }
   if (bytes <= adapter.send_buffers().buffer_bytes()) {
-    slot.buffer = take_buffer(link);
+    slot.buffer = take_buffer(link, posting);
     if (slot.buffer == nullptr) return false;
     place.addr = address_of(slot.buffer->data);
     place.lkey = slot.buffer->lkey;
@@ -280,7 +281,8 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
     wr.send_flags |= IBV_SEND_INLINE;
   } else if (wr.num_sge == 1) {
     Status failure;
-    if (!place_local(to, request, request.op == core::Op::put ? Reads::no : Reads::yes, place, slot, failure))
+    if (!place_local(link, posting, request, request.op == core::Op::put ? Reads::no : Reads::yes, place, slot,
+                     failure))
       return false;
     if (!failure.ok()) {
       posting.completions.failed(to.rank(), request.cookie, failure.code(), failure.message());

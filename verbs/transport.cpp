@@ -49,9 +49,10 @@ VerbsTransport::VerbsTransport(core::Services& services, Rank rank, std::string_
   for (const PortLeftOut& port : choices.left_out) services.log.info("verbs: not used: {}", port.line);
   if (choices.ports.empty()) {
     // Not an error: the job may live within this host. Between hosts it explains what is slow or missing.
-    services.log.warn("verbs: this host has RDMA adapters, but no port of theirs can be used: {}",
-                      left_out_text(choices.left_out));
-    throw Error(ErrorCode::not_supported, fmt::format("no port can be used: {}", left_out_text(choices.left_out)));
+    const std::string why =
+        choices.left_out.empty() ? "the adapters' ports cannot be read" : left_out_text(choices.left_out);
+    services.log.warn("verbs: this host has RDMA adapters, but no port of theirs can be used: {}", why);
+    throw Error(ErrorCode::not_supported, fmt::format("no port can be used: {}", why));
   }
   const PortChoice& port = choices.ports.front();
   const DeviceFacts& device = devices[port.device];

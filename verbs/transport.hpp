@@ -48,6 +48,7 @@ class VerbsTransport final : public core::Transport {
   void make_control(std::string_view job_id, Protocol protocol, const std::string& net_device, CmApi& cm_api);
   core::Capabilities capabilities_of(const Connection& connection) const noexcept;
   // transport_events.cpp: what the service thread has found out, and the end of links
+  void start_draining(const LinkPointer& link);
   void handle_events();
   void on(LinkMade& made);
   void on(const LinkReady& ready);
@@ -55,6 +56,7 @@ class VerbsTransport final : public core::Transport {
   std::size_t finish_draining(std::span<core::Completion> out, bool idle);
   void give_up_failing();
   void lose(const LinkPointer& link);
+  void fail_all(const std::string& why);
   void flush_sends();
   template <class F>
   void on_service_thread(F&& work) noexcept;
@@ -64,6 +66,7 @@ class VerbsTransport final : public core::Transport {
   bool handle_receive(const LinkPointer& link, const ibv_wc& entry, Buffer& buffer, core::Completion& out);
   bool handle_send(const LinkPointer& link, const ibv_wc& entry, core::Completion& out);
   void recycle() noexcept;
+  void post_again(std::span<Buffer* const> buffers) noexcept;
   void send_credits() noexcept;
   LinkPointer* find_pair(std::uint32_t number) noexcept;
 
@@ -83,6 +86,7 @@ class VerbsTransport final : public core::Transport {
   std::vector<LinkPointer> draining_;                      // nothing more comes but what is in the queue
   std::vector<LinkPointer> retired_;                       // lost; payloads of the last poll may be theirs
   std::unordered_map<Rank, Status> departed_;              // reported to the worker: nobody connects to them again
+  std::uint64_t polled_ = 0;                               // entries of the completion queue, ever
   std::array<ibv_wc, 16> entries_;
   std::size_t waiting_entries_ = 0;  // polled while arming, at the front of entries_
   std::unique_ptr<Control> control_;

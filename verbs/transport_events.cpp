@@ -2,6 +2,8 @@
 #include "verbs/post.hpp"
 #include "verbs/transport.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -49,7 +51,7 @@ void VerbsTransport::on(const LinkReady& ready) {
 void VerbsTransport::on(PeerLost& lost) {
   if (shut_down_) return;
   const auto found = links_.find(lost.peer);
-  if (found == links_.end()) {  // it never came so far: for those who want to connect to it later
+  if (found == links_.end()) {  // nothing was ever made of it: for those who come later
     departed_.try_emplace(lost.peer, lost.status, std::move(lost.detail));
     return;
   }
@@ -60,30 +62,46 @@ void VerbsTransport::on(PeerLost& lost) {
   link->lost_status = lost.status;
   link->lost_detail = std::move(lost.detail);
   link->last_word = lost.sent;
+  start_draining(link);
+}
+
+void VerbsTransport::start_draining(const LinkPointer& link) {
   link->draining_since_ms = services_.clock.now_ms();
+  link->drained_at = polled_ + static_cast<std::uint64_t>(adapter_->completion_queue()->cqe);
   draining_.push_back(link);
+}
+
+// The adapter works no more.
+void VerbsTransport::fail_all(const std::string& why) {
+  for (const auto& [rank, link] : links_)
+    if (link->connection) posting_.fail(link, ErrorCode::transport, fmt::format("{}: {}", link->peer.text(), why));
 }
 
 // Links that failed here: the peer is told, and what is in the queue still comes.
 void VerbsTransport::give_up_failing() {
-  for (LinkPointer& link : std::exchange(posting_.failing, {})) {
+  for (const LinkPointer& link : std::exchange(posting_.failing, {})) {
     services_.service.post(
         [control = control_.get(), peer = link->rank(), why = link->lost_detail] { control->give_up(peer, why); });
     link->connection->pair.fail();
-    link->draining_since_ms = services_.clock.now_ms();
-    draining_.push_back(std::move(link));
+    start_draining(link);
   }
 }
 
-// `idle`: the queue was empty.
+// `idle`: the queue was empty. When others keep it full, that much has been polled since that all that was in it has.
 std::size_t VerbsTransport::finish_draining(std::span<core::Completion> out, bool idle) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < draining_.size() && n < out.size();) {
     const LinkPointer link = draining_[i];
     const bool late = services_.clock.now_ms() - link->draining_since_ms > patience_ms;
-    if (!idle || (link->received < link->last_word && !late)) {
+    const bool missing = link->received < link->last_word;
+    if ((!idle && polled_ < link->drained_at) || (missing && !late)) {
       ++i;
       continue;
+    }
+    if (missing) {
+      link->lost_status = ErrorCode::transport;
+      link->lost_detail = fmt::format("{} has left after it had sent {} frames, of which {} arrived: {} lost some",
+                                      link->peer.text(), link->last_word, link->received, adapter_->about());
     }
     out[n++] = {.kind = core::Completion::Kind::peer_lost,
                 .status = link->lost_status,

@@ -49,8 +49,11 @@ std::size_t VerbsTransport::poll_queue(std::span<Completion> out, bool& idle) no
   std::size_t found = std::exchange(waiting_entries_, 0);
   if (found == 0) {
     const int polled = ibv_poll_cq(adapter_->completion_queue(), static_cast<int>(most), entries_.data());
+    if (polled < 0) [[unlikely]]
+      fail_all(fmt::format("{}: the completion queue cannot be polled; see `dmesg`", adapter_->name()));
     found = polled > 0 ? static_cast<std::size_t>(polled) : 0;
   }
+  polled_ += found;
   idle = found == 0;
   std::size_t n = 0;
   for (std::size_t i = 0; i < found; ++i)
@@ -109,9 +112,15 @@ bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry
     // iWARP: who connected has sent its first frame, now we may, too. Elsewhere LinkReady says it.
     if (link->state == Link::State::connecting) [[unlikely]]
       on(LinkReady{link->rank()});
-    if (frame.kind == Frame::Kind::credit) return false;
-    out = {.kind = Completion::Kind::notify, .peer = link->rank(), .imm = frame.value};
-    return true;
+    if (frame.kind != Frame::Kind::credit) {
+      out = {.kind = Completion::Kind::notify, .peer = link->rank(), .imm = frame.value};
+      return true;
+    }
+    // It cost no credit, and gives none back; its receive must be there before the peer can send the next but one.
+    consumed_.pop_back();
+    Buffer* const again = &buffer;
+    post_again({&again, 1});
+    return false;
   }
   out = {.kind = Completion::Kind::message,
          .peer = link->rank(),
@@ -124,7 +133,13 @@ bool VerbsTransport::handle_send(const LinkPointer& link, const ibv_wc& entry, C
   if (number < link->completed || number >= link->posted) return false;
   const Slot slot = link->slot(number);
   const bool succeeded = entry.status == IBV_WC_SUCCESS;
-  if (number > link->completed) retire(*link, posting_, number - 1, true);
+  // Those before it have succeeded: mostly without a completion of their own, else theirs is lost.
+  if (number > link->completed) {
+    for (std::uint64_t before = link->completed; before < number; ++before)
+      if (const Slot& quiet = link->slot(before); quiet.report) [[unlikely]]
+        posting_.completions.done_later(link->rank(), quiet.cookie);
+    retire(*link, posting_, number - 1, true);
+  }
   retire(*link, posting_, number, succeeded);
   if (succeeded) [[likely]] {
     if (slot.report) out = {.kind = Completion::Kind::done, .peer = link->rank(), .cookie = slot.cookie};
@@ -142,13 +157,19 @@ bool VerbsTransport::handle_send(const LinkPointer& link, const ibv_wc& entry, C
   return true;
 }
 
+void VerbsTransport::post_again(std::span<Buffer* const> buffers) noexcept {
+  if (const int error = adapter_->post_again(buffers); error != 0) [[unlikely]]
+    fail_all(fmt::format("{}: the shared receive queue takes no receive: {}; see `dmesg`", adapter_->name(),
+                         std::strerror(error)));
+}
+
 // The payloads of the last poll are not needed any more.
 void VerbsTransport::recycle() noexcept {
   std::array<Buffer*, 64> buffers;
   for (std::size_t from = 0; from < consumed_.size();) {
     std::size_t n = 0;
     for (; n < buffers.size() && from < consumed_.size(); ++n, ++from) buffers[n] = consumed_[from].second;
-    adapter_->post_again(std::span(buffers).first(n));
+    post_again(std::span(buffers).first(n));
   }
   for (const auto& [link, buffer] : consumed_) {
     if (!link || !link->connection) continue;

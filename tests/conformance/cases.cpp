@@ -6,6 +6,7 @@
 #include "verbs/discovery.hpp"
 #include "verbs/factory.hpp"
 #include "verbs/options.hpp"
+#include "verbs_over_fake.hpp"
 
 #include <ostream>
 
@@ -28,6 +29,9 @@ const std::vector<TransportCase>& transport_cases() {
   const auto without_membarrier = [](core::Services& services, Rank rank, std::string_view job) {
     return std::make_unique<shm::ShmTransport>(services, rank, job, false);
   };
+  // Everything is used up all the time.
+  const core::OptionSet::Variables scarce = {
+      {"IB_CREDITS", "4"}, {"IB_RECEIVES", "64"}, {"IB_SEND_QUEUE", "16"}, {"IB_INLINE", "0"}, {"IB_MESSAGE", "512"}};
   // A new transport: one line here.
   static const std::vector<TransportCase> cases = [&] {
     std::vector<TransportCase> all = {
@@ -36,6 +40,9 @@ const std::vector<TransportCase>& transport_cases() {
         {"shm_small_ring", shm::make_shm_transport, shm_options, {{"SHM_RING", "4K"}, {"SHM_MESSAGE", "500"}}},
         {"shm_without_membarrier", without_membarrier, shm_options, {}},
         {"fake", fake::make_fake_transport, [](core::OptionSet&) {}, {}, false, false},
+        {"verbs_fake_infiniband", make_over_infiniband, verbs_options, {}, false, false},
+        {"verbs_fake_roce", make_over_roce, verbs_options, {}, false, false},
+        {"verbs_fake_scarce", make_over_infiniband, verbs_options, scarce, false, false},
     };
     if (has_adapter())  // real ones, or of the lab
       all.push_back({"verbs", verbs::make_verbs_transport, verbs_options, {}, true, false});

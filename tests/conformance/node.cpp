@@ -49,6 +49,7 @@ core::Reach Node::reaches(Rank peer, const core::Card& card) const {
 
 std::size_t Node::poll(std::size_t most) {
   std::array<core::Completion, 64> completions;
+  clock_.refresh();
   const std::size_t n = transport->poll(std::span(completions).first(most));
   for (const auto& c : std::span(completions).first(n)) {
     Received& r =

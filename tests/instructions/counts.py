@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Counts the instructions of small transfers with valgrind and compares them with expected.json.
+"""Counts the instructions of small transfers with valgrind and compares them with what is stored.
 
     counts.py PROBE              compare; exit 1 for a difference, 77 where they cannot be compared
     counts.py PROBE --update     store what is measured now
     counts.py PROBE --explain [STEP...]   print which functions and files the instructions are in
 
-PROBE is build/tests/instruction_probe. Each step is counted several times, the median counts.
+PROBE is build/tests/instruction_probe or build/tests/verbs_instruction_probe. Each step is counted several times, the
+median counts.
 """
 
 import argparse
@@ -20,7 +21,10 @@ from collections import Counter
 from pathlib import Path
 
 SKIPPED = 77
-EXPECTED = Path(__file__).resolve().parent / "expected.json"
+FOLDER = Path(__file__).resolve().parent
+EXPECTED = {"instruction_probe": FOLDER / "expected.json", "verbs_instruction_probe": FOLDER / "expected_verbs.json"}
+# Entering and leaving one of them switches the counting on or off: what is below libibverbs is left out of a step.
+SWITCHES = ["counted_step", "below_post_send", "below_post_srq_recv", "below_poll_cq", "below_req_notify_cq"]
 TOP = 12  # lines of an explanation
 
 
@@ -50,7 +54,8 @@ def measure(probe):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GODWIT_")}
     with tempfile.TemporaryDirectory(prefix="counts.") as folder:
         out = Path(folder, "out")
-        run = subprocess.run(["valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=counted_step",
+        run = subprocess.run(["valgrind", "--tool=callgrind", "--collect-atstart=no",
+                              *(f"--toggle-collect={function}" for function in SWITCHES),
                               f"--callgrind-out-file={out}", probe], capture_output=True, text=True, env=environment)
         if run.returncode != 0:
             sys.exit(f"counts.py: {probe} under valgrind ended with status {run.returncode}:\n{run.stdout}{run.stderr}")
@@ -144,7 +149,8 @@ def main():
     if not shutil.which("valgrind"):
         skip("valgrind is not installed (Debian package valgrind)")
     build = build_of(args.probe)
-    stored = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {"tolerance_percent": 5, "counts": {}}
+    expected = EXPECTED[args.probe.name]
+    stored = json.loads(expected.read_text()) if expected.exists() else {"tolerance_percent": 5, "counts": {}}
     command = f"{os.path.relpath(__file__)} {os.path.relpath(args.probe)}"
     if not args.update and args.explain is None and stored.get("build") != build:
         skip(f"the counts were taken with {stored.get('build')}, this is {build}; "
@@ -157,8 +163,8 @@ def main():
         for step in args.explain or profiles:
             explain(step, profiles[step])
     elif args.update:
-        EXPECTED.write_text(json.dumps({**stored, "build": build, "counts": counts}, indent=2) + "\n")
-        print(f"{len(counts)} counts are stored in {os.path.relpath(EXPECTED)}")
+        expected.write_text(json.dumps({**stored, "build": build, "counts": counts}, indent=2) + "\n")
+        print(f"{len(counts)} counts are stored in {os.path.relpath(expected)}")
     else:
         sys.exit(compare(counts, stored, command))
 

@@ -1,0 +1,197 @@
+// Completions with errors, lost ones, late ones.
+#include "stage.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace godwit::verbs {
+namespace {
+
+using fake_verbs::Executed;
+
+struct Failure {
+  ibv_wr_opcode opcode;
+  ibv_wc_status status;
+  Executed executed;
+};
+
+std::vector<Failure> failures() {
+  std::vector<Failure> all;
+  for (const auto opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ})
+    for (int status = IBV_WC_LOC_LEN_ERR; status <= IBV_WC_GENERAL_ERR; ++status)
+      for (const Executed executed : {Executed::no, Executed::yes})
+        if (status != IBV_WC_WR_FLUSH_ERR) all.push_back({opcode, static_cast<ibv_wc_status>(status), executed});
+  return all;
+}
+
+std::string words(const Failure& failure) {
+  return fmt::format("Opcode{}Status{}{}", static_cast<int>(failure.opcode), static_cast<int>(failure.status),
+                     failure.executed == Executed::yes ? "Executed" : "");
+}
+
+std::ostream& operator<<(std::ostream& out, const Failure& failure) { return out << words(failure); }
+
+class Completions : public ::testing::TestWithParam<Failure> {};
+
+WorkRequest request_for(ibv_wr_opcode opcode, const Window& window, std::span<std::byte> local) {
+  if (opcode == IBV_WR_SEND) return send_request(local, 10);
+  WorkRequest request = window.request(opcode == IBV_WR_RDMA_READ ? Op::get : Op::put, local);
+  if (opcode == IBV_WR_RDMA_WRITE_WITH_IMM) request.imm = 5;
+  return request;
+}
+
+TEST_P(Completions, AreExplainedAndEndTheConnectionOnBothSides) {
+  const auto [opcode, status, executed] = GetParam();
+  Stage stage;
+  Node &a = stage.node(0), &b = stage.node(1), &c = stage.node(2);
+  connect(a, b);
+  connect(a, c);
+  const Window window(a, b, 64);
+  std::array<std::byte, 8> local{};
+  send_numbered(stage, a, 1, 0, 10);
+  stage.process(0).fail_request(opcode, 1, status, executed);
+  WorkRequest request = request_for(opcode, window, local);
+  request.signalled = false;  // failures come all the same
+  request.cookie = 4711;
+  post_all(a.endpoint(1), std::span(&request, 1), {&a});
+  const Received here = expect_one_loss(stage, a, 1);
+  const Received there = expect_one_loss(stage, b, 0);
+  for (const Received& lost : {here, there}) {
+    EXPECT_EQ(lost.status, ErrorCode::transport);
+    for (const std::string& word :
+         {fmt::format("status {}", static_cast<int>(status)), std::string(ibv_wc_status_str(status)),
+          std::string("here mlx5_0:1"), std::string("there mlx5_0:1"), std::string("pid ")})
+      EXPECT_NE(lost.detail.find(word), std::string::npos) << word << " is not in: " << lost.detail;
+  }
+  EXPECT_NE(here.detail.find("rank 1"), std::string::npos) << here.detail;
+  EXPECT_NE(there.detail.find("rank 0"), std::string::npos) << there.detail;
+  Received done;
+  if (opcode != IBV_WR_SEND) {
+    ASSERT_TRUE(a.take(Kind::done, done));
+    EXPECT_EQ(done.cookie, 4711U);
+    EXPECT_EQ(done.status, ErrorCode::transport);
+    EXPECT_EQ(done.detail, here.detail);
+  }
+  EXPECT_FALSE(a.take(Kind::done, done));
+  expect_numbered(b, 0, opcode == IBV_WR_SEND && executed == Executed::yes ? 11 : 10);
+  expect_they_talk(stage, a, c);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Completions, ::testing::ValuesIn(failures()),
+                         [](const auto& failure) { return words(failure.param); });
+
+// Requests behind the one that fails end, too, with the same words; those before it had succeeded.
+TEST(CompletionsBehindAnError, FailInOrder) {
+  Stage stage;
+  Node &a = stage.node(0), &b = stage.node(1);
+  connect(a, b);
+  const Window window(a, b, 64);
+  std::array<std::byte, 8> local{};
+  stage.fabric.hold(Hold::everything);
+  stage.process(0).fail_request(IBV_WR_RDMA_WRITE, 3, IBV_WC_REM_ACCESS_ERR);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    WorkRequest request = window.request(Op::put, local);
+    request.cookie = i;
+    post_all(a.endpoint(1), std::span(&request, 1), {});
+  }
+  stage.fabric.hold(Hold::nothing);
+  const Received lost = expect_one_loss(stage, a, 1);
+  expect_one_loss(stage, b, 0);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    Received done;
+    ASSERT_TRUE(a.take(Kind::done, done));
+    EXPECT_EQ(done.cookie, i);
+    EXPECT_EQ(done.status, i < 2 ? ErrorCode::ok : ErrorCode::transport);
+    if (i >= 2) {
+      EXPECT_EQ(done.detail, lost.detail);
+    }
+  }
+  EXPECT_EQ(a.received.front().kind, Kind::peer_lost) << "after everything else";
+}
+
+class ReceiveErrors : public ::testing::TestWithParam<int> {};
+
+TEST_P(ReceiveErrors, EndTheConnectionOnBothSides) {
+  const auto status = static_cast<ibv_wc_status>(GetParam());
+  Stage stage;
+  Node &a = stage.node(0), &b = stage.node(1), &c = stage.node(2);
+  connect(a, b);
+  connect(c, b);
+  send_numbered(stage, a, 1, 0, 10);
+  stage.process(1).fail_receive(1, status);
+  send_numbered(stage, a, 1, 10, 11);
+  const Received here = expect_one_loss(stage, a, 1);
+  const Received there = expect_one_loss(stage, b, 0);
+  EXPECT_EQ(here.status, ErrorCode::transport);
+  EXPECT_EQ(there.status, ErrorCode::transport);
+  EXPECT_NE(there.detail.find(ibv_wc_status_str(status)), std::string::npos) << there.detail;
+  EXPECT_NE(there.detail.find("rank 0"), std::string::npos) << there.detail;
+  EXPECT_NE(here.detail.find("rank 1"), std::string::npos) << here.detail;
+  expect_numbered(b, 0, 10);
+  expect_they_talk(stage, b, c);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, ReceiveErrors,
+                         ::testing::Values(IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_PROT_ERR,
+                                           IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_ABORT_ERR, IBV_WC_FATAL_ERR,
+                                           IBV_WC_GENERAL_ERR),
+                         [](const auto& status) { return "Status" + std::to_string(status.param); });
+
+// --- lost and late ---------------------------------------------------------------------------------------------------
+
+TEST(LateCompletions, AreTakenInOrder) {
+  Stage stage;
+  Node &a = stage.node(0), &b = stage.node(1);
+  connect(a, b);
+  const Window window(a, b, 64);
+  std::array<std::byte, 8> local{};
+  for (const Rank rank : {0, 1}) stage.process(rank).hold_completions(true);
+  send_numbered(stage, a, 1, 0, 20);
+  WorkRequest request = window.request(Op::put, local);
+  post_all(a.endpoint(1), std::span(&request, 1), {&a});
+  for (int i = 0; i < 1000; ++i) stage.poll();
+  EXPECT_TRUE(a.received.empty());
+  EXPECT_TRUE(b.received.empty());
+  for (const Rank rank : {0, 1}) stage.process(rank).hold_completions(false);
+  ASSERT_TRUE(stage.poll_until([&] { return a.count(Kind::done) == 1 && b.count(Kind::message) == 20; }));
+  expect_numbered(b, 0, 20);
+}
+
+// A completion of a later request says that those before it have succeeded.
+TEST(LostCompletions, OfARequestIsMadeUpForByTheNext) {
+  Stage stage;
+  Node &a = stage.node(0), &b = stage.node(1);
+  connect(a, b);
+  const Window window(a, b, 64);
+  std::array<std::array<std::byte, 8>, 3> local{};
+  stage.process(0).lose_completion(1);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    WorkRequest request = window.request(i == 0 ? Op::get : Op::put, local[i]);
+    request.cookie = i;
+    post_all(a.endpoint(1), std::span(&request, 1), {&a});
+  }
+  ASSERT_TRUE(stage.poll_until([&] { return a.count(Kind::done) == 3; }));
+  std::set<std::uint64_t> cookies;
+  for (Received done; a.take(Kind::done, done); cookies.insert(done.cookie)) EXPECT_EQ(done.status, ErrorCode::ok);
+  EXPECT_EQ(cookies, (std::set<std::uint64_t>{0, 1, 2})) << "each once";
+}
+
+// The peer said how many frames it had sent: one is missing.
+TEST(LostCompletions, OfAReceiveAreFoundByTheGoodBye) {
+  Stage stage;
+  Node &a = stage.node(0), &b = stage.node(1);
+  connect(a, b);
+  send_numbered(stage, a, 1, 0, 5);
+  ASSERT_TRUE(stage.poll_until([&] { return b.count(Kind::message) == 5; }));
+  stage.process(1).lose_completion(1);
+  send_numbered(stage, a, 1, 5, 6);
+  a.transport->shutdown();
+  const Received lost = expect_one_loss(stage, b, 0);
+  EXPECT_EQ(lost.status, ErrorCode::transport);
+  EXPECT_NE(lost.detail.find("6"), std::string::npos) << lost.detail;
+  EXPECT_NE(lost.detail.find("5"), std::string::npos) << lost.detail;
+}
+
+}  // namespace
+}  // namespace godwit::verbs

@@ -1,0 +1,150 @@
+// The order of packets as a fuzz: nothing is delivered unless a random step says so, on any link, in any order between
+// links; everything must come, whole and in the order of its link.
+#include "stage.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+namespace godwit::verbs {
+namespace {
+
+constexpr Rank ranks = 3;
+constexpr std::size_t slots = 512, slot_bytes = 600;
+
+// What one rank does towards another, and what must come of it.
+struct Traffic {
+  Traffic(Node& its_user, Node& its_owner)
+      : user(its_user), owner(its_owner), window(user, owner, slots * slot_bytes) {}
+
+  std::vector<std::byte> payload(std::size_t which) const {
+    const auto seed = which * 10 + static_cast<std::size_t>(user.rank * 3 + owner.rank);
+    return pattern(which * 7919 % slot_bytes, seed);
+  }
+
+  // Everything is numbered: message `number`, or a put of its payload into slot `number`, notified or not.
+  void act(std::mt19937& random) {
+    if (number == slots) return;
+    if (local.size() <= number) local.push_back(payload(number));
+    const unsigned kind = random() % 4;
+    WorkRequest request = kind == 0 ? send_request(local.back(), static_cast<std::int64_t>(number), random() % 2 == 0)
+                                    : window.request(Op::put, local.back(), number * slot_bytes);
+    request.cookie = number;
+    if (kind == 1) request.imm = static_cast<std::uint32_t>(number);
+    if (kind != 0) request.signalled = random() % 2 == 0;
+    if (kind == 3) {  // reads what was put before: a read follows its writes
+      if (!put_before || got.size() - reads_done > 8) return;
+      request = window.request(Op::get, got.emplace_back(local[*put_before].size()), *put_before * slot_bytes);
+      request.cookie = 1'000'000 + got.size() - 1;
+      if (user.endpoint(owner.rank).post(std::span(&request, 1)) == 0) {
+        got.pop_back();
+      } else {
+        expected.push_back(*put_before);
+      }
+      return;
+    }
+    if (user.endpoint(owner.rank).post(std::span(&request, 1)) == 0) return;
+    if (kind != 0) put_before = number;
+    if (request.signalled) completions.push_back(number);
+    if (kind < 2) arrivals.push_back({kind == 0 ? Kind::message : Kind::notify, number});
+    if (kind == 2) quiet.push_back(number);
+    ++number;
+  }
+
+  // At the owner.
+  void arrive(const Received& received) {
+    ASSERT_LT(seen, arrivals.size());
+    const auto [kind, which] = arrivals[seen++];
+    ASSERT_EQ(received.kind, kind);
+    if (kind == Kind::message) {
+      ASSERT_EQ(received.header.tag, static_cast<std::int64_t>(which));
+      ASSERT_TRUE(received.payload == local[which]);
+    } else {
+      ASSERT_EQ(received.imm, which);
+      expect_put(which);
+      // Writes are not overtaken by what comes after them.
+      for (; looked < quiet.size() && quiet[looked] < which; ++looked) expect_put(quiet[looked]);
+    }
+  }
+  void expect_put(std::size_t which) const {
+    const auto place = std::span(window.memory).subspan(which * slot_bytes, local[which].size());
+    ASSERT_TRUE(std::ranges::equal(place, local[which])) << "put " << which;
+  }
+
+  // At the user.
+  void complete(const Received& done) {
+    ASSERT_EQ(done.status, ErrorCode::ok) << done.detail;
+    if (done.cookie >= 1'000'000) {
+      ASSERT_EQ(done.cookie - 1'000'000, reads_done);
+      ASSERT_TRUE(got[reads_done] == local[expected[reads_done]]);
+      ++reads_done;
+      return;
+    }
+    const auto found = std::ranges::find(completions, done.cookie);
+    ASSERT_NE(found, completions.end()) << "completion " << done.cookie << " twice";
+    completions.erase(found);
+  }
+
+  bool finished() const {
+    return number == slots && seen == arrivals.size() && completions.empty() && reads_done == got.size();
+  }
+
+  Node &user, &owner;
+  Window window;
+  std::size_t number = 0, seen = 0, looked = 0, reads_done = 0;
+  std::optional<std::size_t> put_before;
+  std::deque<std::vector<std::byte>> local, got;
+  std::vector<std::size_t> expected, completions, quiet;
+  std::vector<std::pair<Kind, std::size_t>> arrivals;
+};
+
+class Random : public ::testing::TestWithParam<unsigned> {};
+
+void play(unsigned seed) {
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  const Options options = seed % 3 == 0   ? Options{}
+                          : seed % 3 == 1 ? Options{{"IB_CREDITS", "4"}, {"IB_SEND_QUEUE", "16"}, {"IB_MESSAGE", "1K"}}
+                                          : Options{{"IB_CREDITS", "7"}, {"IB_INLINE", "0"}, {"IB_MESSAGE", "1K"}};
+  Stage stage(options, seed % 2 == 0 ? infiniband : roce);
+  for (Rank one = 0; one < ranks; ++one)
+    for (Rank other = 0; other < one; ++other) connect(stage.node(one), stage.node(other));
+  std::map<std::pair<Rank, Rank>, std::unique_ptr<Traffic>> traffic;  // user, owner
+  for (Rank user = 0; user < ranks; ++user)
+    for (Rank owner = 0; owner < ranks; ++owner)
+      if (user != owner) traffic[{user, owner}] = std::make_unique<Traffic>(stage.node(user), stage.node(owner));
+  stage.fabric.hold(random() % 4 == 0 ? Hold::acknowledgements : Hold::everything);
+  const auto step = [&] {
+    for (auto& [ends, flow] : traffic)
+      for (auto n = random() % 4; n > 0; --n) flow->act(random);
+    for (auto n = random() % 40; n > 0; --n) stage.fabric.step(random);
+    Node& polled = stage.node(static_cast<Rank>(random() % ranks));
+    polled.poll(1 + random() % 32);
+    for (; !polled.received.empty(); polled.received.pop_front()) {
+      const Received& received = polled.received.front();
+      ASSERT_NE(received.kind, Kind::peer_lost) << received.detail;
+      if (received.kind == Kind::done)
+        traffic.at({polled.rank, received.peer})->complete(received);
+      else
+        traffic.at({received.peer, polled.rank})->arrive(received);
+    }
+  };
+  const auto all_finished = [&] {
+    return ::testing::Test::HasFatalFailure() ||
+           std::ranges::all_of(traffic, [](const auto& entry) { return entry.second->finished(); });
+  };
+  EXPECT_TRUE(until(step, all_finished));
+  for (const auto& [ends, flow] : traffic)
+    for (const std::size_t put : flow->quiet) flow->expect_put(put);
+  EXPECT_EQ(stage.not_ready(), 0U);
+  stage.fabric.hold(Hold::nothing);
+}
+
+TEST_P(Random, OrderAndCompleteness) {
+  for (unsigned i = 0; i < 25 && !HasFailure(); ++i) play(GetParam() * 25 + i);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Random, ::testing::Range(0U, 12U));
+
+}  // namespace
+}  // namespace godwit::verbs
