@@ -1,5 +1,6 @@
 #include "verbs/adapter.hpp"
 
+#include "verbs/fork_safety.hpp"
 #include "verbs/queue_pair.hpp"
 
 #include <fmt/format.h>
@@ -50,6 +51,7 @@ Adapter::Adapter(core::Services& services, Api& api, const DeviceFacts& device, 
       reason_(choice.reason),
       port_(static_cast<std::uint8_t>(choice.port)),
       iwarp_(device.protocol == Protocol::iwarp) {
+  if (const Status status = prepare_for_fork(api); !status) services.log.warn("{}: {}", name_, status.message());
   open(device.name);
   describe(device, choice);
   make_queues();

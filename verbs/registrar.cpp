@@ -1,7 +1,6 @@
 #include "verbs/registrar.hpp"
 
 #include "core/text.hpp"
-#include "verbs/fork_safety.hpp"
 #include "verbs/lock_limit.hpp"
 #include "verbs/ucm_source.hpp"
 
@@ -29,7 +28,6 @@ Registrar::Registrar(Api& api, ibv_pd* domain, const VerbsOptions& options, core
       most_regions_(static_cast<std::size_t>(*options.reg_cache_entries)),
       most_bytes_(options.reg_cache_bytes->value),
       page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
-  if (const Status status = prepare_for_fork(api_); !status) log_.warn("{}: {}", device_, status.message());
   const LockLimit limit = lock_limit();
   if (const std::string warning = lock_limit_warning(limit); !warning.empty())
     log_.write(limit.exempt ? core::LogLevel::info : core::LogLevel::warn, device_ + ": " + warning);

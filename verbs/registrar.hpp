@@ -48,9 +48,8 @@ constexpr bool serves(int have, int want) noexcept {
 
 class Registrar {
  public:
-  /// Makes fork safe (fork_safety.hpp), warns of a small limit of locked memory, and switches the cache on where
-  /// IB_REG_CACHE and `source` allow; says in the log what it did and why. `source` null: libucm. Never throws for
-  /// a source that does not work.
+  /// Warns of a small limit of locked memory, and switches the cache on where IB_REG_CACHE and `source` allow; says in
+  /// the log what it did and why. `source` null: libucm. Never throws for a source that does not work.
   Registrar(Api& api, ibv_pd* domain, const VerbsOptions& options, core::Log& log,
             std::unique_ptr<UnmapSource> source = nullptr);
   /// Deregisters everything, also what is still held.

@@ -64,7 +64,7 @@ constexpr std::array<Probe, 4> probes{{
     {"madvise(MADV_DONTNEED)", [](std::byte* memory, std::size_t page) { ::madvise(memory, page, MADV_DONTNEED); }},
     {"mmap(MAP_FIXED)",
      [](std::byte* memory, std::size_t page) {
-       ::mmap(memory, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+       (void)::mmap(memory, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
      }},
 }};
 

@@ -108,7 +108,7 @@ void Stage::map(std::size_t first, std::size_t count) {
   for (std::size_t index = first; index < first + count; ++index) pages.map(index);
 }
 
-const Registered& Stage::acquire(std::span<std::byte> memory, int access) {
+const Registered& Stage::acquire(std::span<std::byte> memory, int access) const {
   const Registered* registered = registrar->acquire(memory, access);
   if (registered == nullptr) throw Error(registrar->failure());
   EXPECT_TRUE(api.reaches(*registered, memory));

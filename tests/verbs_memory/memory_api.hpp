@@ -154,10 +154,10 @@ struct Stage {
   void map(std::size_t first, std::size_t count);
   void remap(std::size_t first, std::size_t count) { unmap(first, count), map(first, count); }
   /// acquire() that must succeed and reach the current pages.
-  const Registered& acquire(std::span<std::byte> memory, int access = full_access);
-  const Registered& acquire(std::size_t first, std::size_t count) { return acquire(pages.span(first, count)); }
+  const Registered& acquire(std::span<std::byte> memory, int access = full_access) const;
+  const Registered& acquire(std::size_t first, std::size_t count) const { return acquire(pages.span(first, count)); }
   /// acquire() and release().
-  void touch(std::size_t first, std::size_t count) { registrar->release(&acquire(first, count)); }
+  void touch(std::size_t first, std::size_t count) const { registrar->release(&acquire(first, count)); }
   /// What went to the log so far.
   std::string logged() const;
   const RegistrationStatistics& statistics() const { return registrar->statistics(); }

@@ -27,13 +27,13 @@ struct Ucm : testing::Test {
     registrar = std::make_unique<Registrar>(api, api.domain(), options.get<VerbsOptions>(), log);
     ASSERT_TRUE(registrar->caching());
   }
-  void touch(std::span<std::byte> memory) {
+  void touch(std::span<std::byte> memory) const {
     const Registered* registered = registrar->acquire(memory, full_access);
     ASSERT_NE(registered, nullptr);
     registrar->release(registered);
   }
   /// Whether memory that was touched before is registered anew.
-  bool forgotten(std::span<std::byte> memory) {
+  bool forgotten(std::span<std::byte> memory) const {
     const int before = api.registrations;
     touch(memory);
     return api.registrations != before;
