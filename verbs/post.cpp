@@ -214,7 +214,7 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
     wr.send_flags = IBV_SEND_INLINE;
   } else {
     if (data.size() > to.connection->adapter.send_buffers().buffer_bytes()) return false;
-    slot.buffer = take_buffer(to);
+    slot.buffer = take_buffer(link, posting);
     if (slot.buffer == nullptr) return false;
     std::memcpy(slot.buffer->data, data.data(), data.size());
     place.addr = address_of(slot.buffer->data);
