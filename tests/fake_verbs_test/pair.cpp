@@ -6,7 +6,7 @@
 
 namespace godwit::fake_verbs {
 
-End::End(Process& process_, const EndSettings& settings_) : process(process_), settings(settings_) {
+End::End(Process& owner, const EndSettings& wished) : process(owner), settings(wished) {
   ibv_device** const list = process.get_device_list(nullptr);
   context = process.open_device(list[0]);
   process.free_device_list(list);
@@ -99,7 +99,7 @@ ibv_sge End::piece(std::size_t offset, std::uint32_t bytes) const { return {addr
 
 std::uint64_t End::address(std::size_t offset) const { return reinterpret_cast<std::uintptr_t>(memory + offset); }
 
-int End::receive(std::uint64_t id, std::size_t offset, std::uint32_t bytes) {
+int End::receive(std::uint64_t id, std::size_t offset, std::uint32_t bytes) const {
   ibv_sge entry = piece(offset, bytes);
   ibv_recv_wr request{};
   request.wr_id = id;
@@ -109,7 +109,7 @@ int End::receive(std::uint64_t id, std::size_t offset, std::uint32_t bytes) {
   return shared != nullptr ? ibv_post_srq_recv(shared, &request, &bad) : ibv_post_recv(pair, &request, &bad);
 }
 
-int End::send(std::uint64_t id, std::size_t offset, std::uint32_t bytes, unsigned flags) {
+int End::send(std::uint64_t id, std::size_t offset, std::uint32_t bytes, unsigned flags) const {
   ibv_sge entry = piece(offset, bytes);
   ibv_send_wr request{};
   request.wr_id = id;
@@ -122,7 +122,7 @@ int End::send(std::uint64_t id, std::size_t offset, std::uint32_t bytes, unsigne
 }
 
 int End::post(ibv_wr_opcode opcode, std::uint64_t id, std::uint32_t bytes, const End& peer, std::size_t peer_offset,
-              unsigned flags) {
+              unsigned flags) const {
   ibv_sge entry = piece(0, bytes);
   ibv_send_wr request{};
   request.wr_id = id;
@@ -137,7 +137,7 @@ int End::post(ibv_wr_opcode opcode, std::uint64_t id, std::uint32_t bytes, const
 }
 
 int End::atomic(ibv_wr_opcode opcode, std::uint64_t id, const End& peer, std::uint64_t operand, std::uint64_t swap,
-                std::size_t peer_offset) {
+                std::size_t peer_offset) const {
   ibv_sge entry = piece(0, 8);
   ibv_send_wr request{};
   request.wr_id = id;
@@ -150,7 +150,7 @@ int End::atomic(ibv_wr_opcode opcode, std::uint64_t id, const End& peer, std::ui
   return ibv_post_send(pair, &request, &bad);
 }
 
-std::vector<ibv_wc> End::poll(int most) {
+std::vector<ibv_wc> End::poll(int most) const {
   std::vector<ibv_wc> completions(static_cast<std::size_t>(most));
   const int count = ibv_poll_cq(queue, most, completions.data());
   EXPECT_GE(count, 0);
@@ -188,7 +188,7 @@ ibv_qp_state End::state() const {
   return attributes.qp_state;
 }
 
-std::vector<DeviceSetup> Connected::devices(const std::string& host) {
+std::vector<DeviceSetup> Connected::devices(const std::string& host) const {
   const std::string address = host == "node0" ? "10.0.0.1" : "10.0.0.2";
   if (iwarp) return {iwarp_device("dev0", address)};
   if (roce) return {roce_device("dev0", address)};

@@ -32,15 +32,15 @@ class End {
   int to_rts();
   int to(ibv_qp_state state);  // RESET or ERR
 
-  int receive(std::uint64_t id, std::size_t offset, std::uint32_t bytes);
+  int receive(std::uint64_t id, std::size_t offset, std::uint32_t bytes) const;
   /// All signalled unless flags say otherwise.
-  int send(std::uint64_t id, std::size_t offset, std::uint32_t bytes, unsigned flags = IBV_SEND_SIGNALED);
+  int send(std::uint64_t id, std::size_t offset, std::uint32_t bytes, unsigned flags = IBV_SEND_SIGNALED) const;
   int post(ibv_wr_opcode opcode, std::uint64_t id, std::uint32_t bytes, const End& peer, std::size_t peer_offset = 0,
-           unsigned flags = IBV_SEND_SIGNALED);
+           unsigned flags = IBV_SEND_SIGNALED) const;
   int atomic(ibv_wr_opcode opcode, std::uint64_t id, const End& peer, std::uint64_t operand, std::uint64_t swap = 0,
-             std::size_t peer_offset = 0);
+             std::size_t peer_offset = 0) const;
 
-  std::vector<ibv_wc> poll(int most = 32);
+  std::vector<ibv_wc> poll(int most = 32) const;
   /// The only completion: its status; the test fails if there is another number.
   ibv_wc_status only();
   std::vector<ibv_async_event> events();  // got and acknowledged
@@ -73,7 +73,7 @@ class Connected : public testing::Test {
   void TearDown() override;
   void make(const EndSettings& settings, bool connected = true);
 
-  std::vector<DeviceSetup> devices(const std::string& host);
+  std::vector<DeviceSetup> devices(const std::string& host) const;
   bool roce = false, iwarp = false;  // before the first make()
   bool defects_expected = false;
   Fabric fabric;
