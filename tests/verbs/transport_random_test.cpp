@@ -43,7 +43,11 @@ struct Traffic {
       }
       return;
     }
-    if (user.endpoint(owner.rank).post(std::span(&request, 1)) == 0) return;
+    core::Endpoint& endpoint = user.endpoint(owner.rank);
+    const bool shortly = kind != 0 && !request.signalled && random() % 2 == 0;
+    const bool accepted =
+        shortly ? endpoint.put(local.back(), request.remote, request.imm) : endpoint.post(std::span(&request, 1)) == 1;
+    if (!accepted) return;
     if (kind != 0) put_before = number;
     if (request.signalled) completions.push_back(number);
     if (kind < 2) arrivals.push_back({kind == 0 ? Kind::message : Kind::notify, number});
