@@ -85,7 +85,7 @@ bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<c
     slot.buffer = take_buffer(link, posting);
     if (slot.buffer == nullptr) return false;
     std::memcpy(slot.buffer->data, head.data(), head.size());
-    std::memcpy(slot.buffer->data + head.size(), payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(slot.buffer->data + head.size(), payload.data(), payload.size());
     places[0] = {address_of(slot.buffer->data), static_cast<std::uint32_t>(bytes), slot.buffer->lkey};
     request.num_sge = 1;
   }

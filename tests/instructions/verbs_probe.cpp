@@ -62,7 +62,9 @@ void count(const char* name, Stage& stage, Step step) {
   CALLGRIND_DUMP_STATS_AT(name);
 }
 
-godwit::Request put(Side& from) { return from.window.put_bytes(from.small.data(), 8, 1, 0, {}); }
+void put_8(Stage& stage) { stage.from.window.put_bytes(stage.from.small.data(), 8, 1, 0, {}).wait(); }
+void flush(Stage& stage) { stage.from.window.flush(1); }
+godwit::Request get(Side& from) { return from.window.get_bytes(from.small.data(), 8, 1, 0); }
 void send_8(Stage& stage) { stage.from.world.send(stage.from.small, 1, tag); }
 void receive_8(Stage& stage) { stage.to.world.recv(stage.to.small, 0, tag); }
 void put_notify_8(Stage& stage) {
@@ -86,7 +88,9 @@ void warm_up(Stage& stage) {
     receive_8(stage);
     stage.to.world.send(stage.to.small, 0, tag);
     answer.wait();
-    put(stage.from).wait();
+    put_8(stage);
+    flush(stage);
+    get(stage.from).wait();
     put_notify_8(stage);
     wait(stage);
     wait_notify(stage);
@@ -95,11 +99,14 @@ void warm_up(Stage& stage) {
 }
 
 void count_steps(Stage& stage) {
-  count("put_8", stage, [](Stage& s) { s.requests[0] = put(s.from); });
-  count("wait_for_put_8", stage, wait);
+  count("put_8", stage, put_8);
+  count("flush", stage, flush);
   settle(stage);
-  for (godwit::Request& request : stage.requests) request = put(stage.from);
-  count("complete_16_puts", stage, [](Stage& s) { s.from.context.progress(); });
+  count("get_8", stage, [](Stage& s) { s.requests[0] = get(s.from); });
+  count("wait_for_get_8", stage, wait);
+  settle(stage);
+  for (godwit::Request& request : stage.requests) request = get(stage.from);
+  count("complete_16_gets", stage, [](Stage& s) { s.from.context.progress(); });
   for (godwit::Request& request : stage.requests) request.wait();
   settle(stage);
   count("put_notify_8", stage, put_notify_8);

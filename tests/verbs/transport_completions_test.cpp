@@ -110,6 +110,24 @@ TEST(CompletionsBehindAnError, FailInOrder) {
   EXPECT_EQ(a.received.front().kind, Kind::peer_lost) << "after everything else";
 }
 
+// It has returned before it takes effect: only the end of the connection tells.
+TEST(ShortPuts, ThatFailEndTheConnectionOnBothSides) {
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{1000}}) {
+    Stage stage;
+    Node &a = stage.node(0), &b = stage.node(1);
+    connect(a, b);
+    const Window window(a, b, 1000);
+    const core::RemoteAddress remote = window.request(Op::put, {}).remote;
+    stage.process(0).fail_request(IBV_WR_RDMA_WRITE, 2, IBV_WC_REM_ACCESS_ERR);
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(a.endpoint(1).put(pattern(bytes, 1), remote, {}));
+    const Received here = expect_one_loss(stage, a, 1);
+    EXPECT_NE(here.detail.find("remote access error"), std::string::npos) << here.detail;
+    expect_one_loss(stage, b, 0);
+    EXPECT_EQ(std::vector(window.memory.begin(), window.memory.begin() + static_cast<std::ptrdiff_t>(bytes)),
+              pattern(bytes, 1));
+  }
+}
+
 class ReceiveErrors : public ::testing::TestWithParam<int> {};
 
 TEST_P(ReceiveErrors, EndTheConnectionOnBothSides) {

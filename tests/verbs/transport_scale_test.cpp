@@ -29,7 +29,8 @@ bool allow_descriptors(rlim_t wanted) {
   return limit.rlim_cur == wanted && ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-std::size_t allocated() { return sanitized ? 0 : ::mallinfo2().uordblks + ::mallinfo2().hblkhd; }
+// Sanitizers have their own allocators.
+std::size_t allocated() { return ::mallinfo2().uordblks + ::mallinfo2().hblkhd; }
 
 struct Cost {
   fake_verbs::Counters counters;
@@ -42,7 +43,7 @@ Cost cost_of(std::size_t peers) {
   Node& node = stage.node(0);
   std::vector<RawPeer> raw;
   raw.reserve(peers);
-  const auto memory = [&] { return allocated() - stage.process(0).counters().registered_bytes; };
+  const auto memory = [&] { return sanitized ? 0 : allocated() - stage.process(0).counters().registered_bytes; };
   const core::Card card = node.card();
   std::size_t promised = 0;
   const std::size_t before = memory();
