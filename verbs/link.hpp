@@ -80,6 +80,7 @@ struct Link {
   int endpoints = 0;        // open ones
   ErrorCode lost_status = ErrorCode::ok;
   std::string lost_detail;
+  bool peer_gave_up = false;  // lost_detail is what it told: what is found out here may say more
   std::int64_t draining_since_ms = 0;
   std::uint64_t drained_at = 0;  // when so many entries have been polled, all that were in the queue have been
   std::uint64_t last_word = 0;   // frames that the peer had sent when it said good-bye

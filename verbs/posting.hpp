@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace godwit::verbs {
@@ -16,6 +18,7 @@ struct Posting {
   std::vector<std::shared_ptr<Link>> failing;  // to be given up: their lost_status says why
 
   void fail(const std::shared_ptr<Link>& link, ErrorCode status, std::string why) {
+    if (std::exchange(link->peer_gave_up, false)) link->lost_detail = why + "; " + link->lost_detail;
     if (link->state == Link::State::draining || link->state == Link::State::lost) return;
     link->state = Link::State::draining;
     link->may_post = false;

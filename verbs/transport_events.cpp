@@ -62,6 +62,7 @@ void VerbsTransport::on(PeerLost& lost) {
   link->lost_status = lost.status;
   link->lost_detail = std::move(lost.detail);
   link->last_word = lost.sent;
+  link->peer_gave_up = lost.status == ErrorCode::transport;
   start_draining(link);
 }
 
