@@ -42,7 +42,7 @@ const Protocol control_protocol{"control",
 }  // namespace
 
 Worker::Worker(Services& services, PeerDirectory& directory, const JobInfo& job, ThreadMode mode,
-               std::vector<std::unique_ptr<Transport>> transports, bool oversubscribed)
+               std::vector<std::unique_ptr<Transport>> transports, bool oversubscribed, std::string missing)
     : services_(services),
       directory_(directory),
       job_(job),
@@ -51,7 +51,8 @@ Worker::Worker(Services& services, PeerDirectory& directory, const JobInfo& job,
       wait_policy_(WaitLadder::policy(options_.wait->value, oversubscribed)),
       credit_step_(options_.eager_window->value / 4),
       transports_(std::move(transports)),
-      peers_(static_cast<std::size_t>(job.size)) {
+      peers_(static_cast<std::size_t>(job.size)),
+      missing_(std::move(missing)) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
   wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (epoll_fd_ < 0 || wake_fd_ < 0)
@@ -113,9 +114,9 @@ void Worker::open(Peer& peer) {
     }
     peer.lost_status = ErrorCode::unreachable;
     peer.lost_reason = fmt::format(
-        "no transport reaches {} from {} ({}). Between hosts it takes an active RDMA port at both ends: `godwit "
+        "no transport reaches {} from {} ({}{}{}). Between hosts it takes an active RDMA port at both ends: `godwit "
         "ibstat`",
-        name_of(peer.rank), name_of(job_.rank), reasons);
+        name_of(peer.rank), name_of(job_.rank), reasons, missing_.empty() ? "" : "; ", missing_);
   } catch (const Error& error) {
     peer.lost_status = error.code();
     peer.lost_reason = error.what();

@@ -79,9 +79,10 @@ class Worker {
   using Lock = std::unique_lock<std::recursive_mutex>;
   using Words = std::function<std::string()>;
 
-  /// `transports` in order of preference. `oversubscribed`: more ranks on this host than CPUs for them.
+  /// `transports` in order of preference. `oversubscribed`: more ranks on this host than CPUs for them. `missing`: why
+  /// others are not there, for errors.
   Worker(Services& services, PeerDirectory& directory, const JobInfo& job, ThreadMode mode,
-         std::vector<std::unique_ptr<Transport>> transports, bool oversubscribed);
+         std::vector<std::unique_ptr<Transport>> transports, bool oversubscribed, std::string missing = {});
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -397,6 +398,7 @@ class Worker {
   std::mutex notify_mutex_;  // guards notifications_
   std::vector<std::pair<Rank, std::string>> notifications_;
   std::atomic<bool> notified_{false};
+  const std::string missing_;  // transports that are not there, and why
   std::atomic<bool> report_requested_{false};
   std::atomic<std::int64_t> last_progress_ms_{0};
 };

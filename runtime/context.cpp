@@ -70,8 +70,8 @@ ContextState::ContextState(std::unique_ptr<core::OptionSet> loaded, std::vector<
     for (const core::OptionNote& note : notes)
       log->write(note.warning ? core::LogLevel::warn : core::LogLevel::info, note.text);
 
-  auto transports = runtime::open_transports(services, job.rank, job.id);
-  for (const auto& transport : transports) {
+  runtime::OpenedTransports opened = runtime::open_transports(services, job.rank, job.id);
+  for (const auto& transport : opened.transports) {
     const auto address = transport->address();
     if (!address.empty()) card.addresses.emplace_back(transport->name(), std::vector(address.begin(), address.end()));
   }
@@ -79,7 +79,8 @@ ContextState::ContextState(std::unique_ptr<core::OptionSet> loaded, std::vector<
   const bool oversubscribed = runtime::is_oversubscribed(job, card, directory);
   if (oversubscribed) log->debug("more ranks than CPUs on this host: waits yield early and sleep");
   runtime::warn_of_shared_cores(*log, job, card, directory);
-  worker = std::make_unique<core::Worker>(services, directory, job, mode, std::move(transports), oversubscribed);
+  worker = std::make_unique<core::Worker>(services, directory, job, mode, std::move(opened.transports), oversubscribed,
+                                          std::move(opened.missing));
   std::vector<Rank> everyone(static_cast<std::size_t>(job.size));
   std::iota(everyone.begin(), everyone.end(), 0);
   world = std::make_unique<CommunicatorState>(*this, nullptr, core::make_group(0, job.rank, std::move(everyone)));

@@ -30,8 +30,7 @@ constexpr TransportEntry entries[] = {
 
 std::span<const TransportEntry> transport_list() noexcept { return entries; }
 
-std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& services, Rank rank,
-                                                              std::string_view job_id) {
+OpenedTransports open_transports(core::Services& services, Rank rank, std::string_view job_id) {
   const auto& wish = services.options.get<core::CoreOptions>().transports;
   std::vector<std::string> known;
   for (const TransportEntry& entry : entries) known.emplace_back(entry.name);
@@ -42,12 +41,16 @@ std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& se
                 fmt::format("{}: there is no transport `{}` in this build, only {}{}", wish.origin(), name,
                             fmt::join(known, ", "), near ? fmt::format(" (did you mean {}?)", *near) : ""));
   }
-  std::vector<std::unique_ptr<core::Transport>> opened;
+  OpenedTransports opened;
+  const auto miss = [&](const TransportEntry& entry, core::LogLevel level, const std::string& reason) {
+    services.log.write(level, fmt::format("transport {}: not used: {}", entry.name, reason));
+    opened.missing += fmt::format("{}{}: {}", opened.missing.empty() ? "" : "; ", entry.name, reason);
+  };
   for (const TransportEntry& entry : entries) {
     const bool named = std::find(wish->begin(), wish->end(), entry.name) != wish->end();
     // Every rank can talk to itself, whatever else is switched off.
     if (!wish->empty() && !named && entry.name != "self") {
-      services.log.info("transport {}: not used, {} leaves it out", entry.name, wish.origin());
+      miss(entry, core::LogLevel::info, wish.origin() + " leaves it out");
       continue;
     }
     const std::string reason = entry.unavailable_reason();
@@ -55,16 +58,15 @@ std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& se
       if (named)
         throw Error(ErrorCode::not_supported,
                     fmt::format("{} asks for {}, which cannot be used here: {}", wish.origin(), entry.name, reason));
-      services.log.info("transport {}: not used: {}", entry.name, reason);
+      miss(entry, core::LogLevel::info, reason);
       continue;
     }
     try {
-      opened.push_back(entry.make(services, rank, job_id));
+      opened.transports.push_back(entry.make(services, rank, job_id));
     } catch (const Error& error) {
       // What was asked for must work; what was not is missed only where no other transport reaches a peer.
       if (named || error.code() == ErrorCode::invalid_argument) throw;
-      const auto level = error.code() == ErrorCode::not_supported ? core::LogLevel::info : core::LogLevel::warn;
-      services.log.write(level, fmt::format("transport {}: not used: {}", entry.name, error.what()));
+      miss(entry, error.code() == ErrorCode::not_supported ? core::LogLevel::info : core::LogLevel::warn, error.what());
     }
   }
   return opened;

@@ -22,9 +22,13 @@ struct TransportEntry {
 
 /// In order of preference.
 std::span<const TransportEntry> transport_list() noexcept;
+struct OpenedTransports {
+  std::vector<std::unique_ptr<core::Transport>> transports;  // in order of preference
+  std::string missing;                                       // "shm: why it is not there; verbs: why"
+};
+
 /// Opens those that GODWIT_TRANSPORTS allows and that work here. Throws Error(invalid_argument) for a name that
 /// does not exist; a transport that was asked for by name and does not work is an error, too.
-std::vector<std::unique_ptr<core::Transport>> open_transports(core::Services& services, Rank rank,
-                                                              std::string_view job_id);
+OpenedTransports open_transports(core::Services& services, Rank rank, std::string_view job_id);
 
 }  // namespace godwit::runtime

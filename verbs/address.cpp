@@ -45,6 +45,11 @@ const char* words(GidType type) {
   return type == GidType::roce_v1 ? "RoCE v1" : type == GidType::roce_v2 ? "RoCE v2" : "InfiniBand";
 }
 
+bool is_ipv4(const Gid& gid) {
+  constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(mapped.begin(), mapped.end(), gid.begin());
+}
+
 }  // namespace
 
 std::vector<std::byte> encode(const TransportAddress& address) {
@@ -94,6 +99,12 @@ std::string cannot_connect(const TransportAddress& here, const TransportAddress&
   if (here.link == LinkLayer::ethernet && here.protocol == Protocol::infiniband && here.gid_type != there.gid_type)
     return fmt::format("GID types differ: here {} ({}), there {} ({}); GODWIT_IB_GID_INDEX chooses another",
                        words(here.gid_type), to_text(here.gid), words(there.gid_type), to_text(there.gid));
+  if (here.link == LinkLayer::ethernet && here.protocol == Protocol::infiniband &&
+      is_ipv4(here.gid) != is_ipv4(there.gid))
+    return fmt::format(
+        "GIDs of IPv4 and IPv6 do not reach each other: here {}, there {}; give both network interfaces "
+        "addresses of the same kind, or GODWIT_IB_GID_INDEX chooses another (`godwit ibstat` lists them)",
+        to_text(here.gid), to_text(there.gid));
   if (here.link == LinkLayer::infiniband && !std::equal(here.gid.begin(), here.gid.begin() + 8, there.gid.begin()))
     return fmt::format("other InfiniBand subnet (GIDs {} and {})", to_text(here.gid), to_text(there.gid));
   return {};

@@ -290,10 +290,10 @@ void abort_job(Context& context) {
   world.recv(value, world.size() - 1);
 }
 
-// Ranks that look as if on different hosts: no transport of this build reaches across.
+// Ranks that look as if on different hosts, and nothing that reaches across.
 void unreachable(Context& context) {
   Communicator world = context.world();
-  expect_error(ErrorCode::unreachable, {"no transport reaches", "shm"}, [&] {
+  expect_error(ErrorCode::unreachable, {"no transport reaches", "shm: ", "verbs: GODWIT_IB_DISABLE"}, [&] {
     int value = 0;
     world.sendrecv(value, (world.rank() + 1) % world.size(), value, (world.rank() + 1) % world.size());
   });
@@ -335,7 +335,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (mode->first == "kill_at_start_up" && rank_from_launcher() == 1) die();
-  if (mode->first == "unreachable") ::setenv("GODWIT_HOST_ID", fmt::format("host{}", rank_from_launcher()).c_str(), 1);
+  if (mode->first == "unreachable") {
+    ::setenv("GODWIT_HOST_ID", fmt::format("host{}", rank_from_launcher()).c_str(), 1);
+    ::setenv("GODWIT_IB_DISABLE", "1", 1);
+  }
   try {
     Context context;
     mode->second(context);

@@ -1,16 +1,17 @@
 # Tests that run in the RDMA lab: one boot each, see README.md.
 #
 #   godwit_lab_test(NAME put DRIVER rxe HOSTS 2 COMMAND $<TARGET_FILE:conformance_test> --gtest_filter=Verbs*
-#                   [KERNEL stable|new] [SHARED] [TIMEOUT 300] [ENVIRONMENT NAME=value...] [LABELS label...]
+#                   [KERNEL stable|new] [IF_CACHED] [SHARED] [TIMEOUT 300] [ENVIRONMENT NAME=value...] [LABELS label...]
 #                   [RANKS 4 [STATUS 0|nonzero|any] [EXPECT regex...] [REJECT regex...] [LAUNCHER_ARGS arg...]])
 #
 # makes the test lab.put.rxe.2 (lab.put.new.rxe.2 with the new kernel). Without RANKS, COMMAND runs on host 0 as it is;
 # with RANKS it runs as so many ranks under mpirun, spread over the hosts, checked as godwit_process_test does.
-# DRIVER may be rxe,rxe or rxe,siw: two devices per host. Where the lab cannot run, the test is skipped.
+# DRIVER may be rxe,rxe or rxe,siw: two devices per host. Where the lab cannot run, the test is skipped; with
+# IF_CACHED also where the kernel was not downloaded before.
 set(GODWIT_LAB ${CMAKE_CURRENT_LIST_DIR})
 
 function(godwit_lab_test)
-  cmake_parse_arguments(T "SHARED" "NAME;DRIVER;HOSTS;KERNEL;TIMEOUT;RANKS;STATUS"
+  cmake_parse_arguments(T "SHARED;IF_CACHED" "NAME;DRIVER;HOSTS;KERNEL;TIMEOUT;RANKS;STATUS"
                         "ENVIRONMENT;LABELS;COMMAND;EXPECT;REJECT;LAUNCHER_ARGS" ${ARGN})
   if(T_UNPARSED_ARGUMENTS OR NOT T_NAME OR NOT T_DRIVER OR NOT T_HOSTS OR NOT T_COMMAND)
     message(FATAL_ERROR "godwit_lab_test(${T_NAME}): NAME, DRIVER, HOSTS and COMMAND are needed; "
@@ -30,6 +31,9 @@ function(godwit_lab_test)
   endif()
   if(T_SHARED)
     list(APPEND options --shared)
+  endif()
+  if(T_IF_CACHED)
+    list(APPEND options --if-cached)
   endif()
   foreach(variable ${T_ENVIRONMENT})
     list(APPEND options --env ${variable})

@@ -37,13 +37,16 @@ class Cache:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def kernel(self, kind, drivers):
+    def kernel(self, kind, drivers, download=True):
         """A kernel that is ready to boot; installs, downloads and builds what is missing. Throws LabError."""
         packages.check_machine()
         with self._locked():
             packages.install(packages.listed(LAB / "packages"))
             folder = self._folder / f"{kind}-{LAYOUT}"
             if not (folder / "version").exists():
+                if not download:
+                    raise CannotRun(f"its kernel '{kind}' is not in {self._folder} "
+                                    f"(tests/rdma_lab/run --kernel {kind} --prepare downloads it)")
                 make_kernel(folder, SUITES[kind])
             kernel = Kernel(folder, (folder / "version").read_text())
             if "siw" in drivers and not (folder / "siw.ko").exists():
