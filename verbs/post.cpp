@@ -56,7 +56,8 @@ void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& requ
   const int error = ibv_post_send(to.connection->pair.get(), &request, &refused);
   if (error == 0) [[likely]]
     return;
-  if (to.iwarp && error == ENOTCONN) {
+  // Soft-iWARP hands over what write(2) returned.
+  if (to.iwarp && (error == -1 ? errno : std::abs(error)) == ENOTCONN) {
     // The peer ended the connection, with a good-bye or without: the control plane is about to say which.
     to.may_post = false;
     return;
@@ -104,6 +105,17 @@ Frame make_frame(Link& link, Frame::Kind kind) noexcept {
 
 enum class Reads : bool { no, yes };
 
+// Soft-iWARP (Linux 6.1) sends wrong bytes where so few, not copied into the work request, cross a page.
+constexpr std::size_t few_bytes = 64;
+constexpr std::uint64_t page = 4096;
+
+// How much of a get of few bytes goes before the end of a page at the peer; 0: all of it is within one.
+std::size_t bytes_before_page(const core::WorkRequest& request) noexcept {
+  if (request.op != core::Op::get || request.local.size() > few_bytes) return 0;
+  const std::uint64_t left = page - request.remote.address % page;
+  return left < request.local.size() ? left : 0;
+}
+
 // Where the adapter reads or writes the local side: in place if registered, else short ones in a buffer.
 // False: no buffer left.
 bool place_local(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request, Reads reads,
@@ -112,7 +124,8 @@ bool place_local(const std::shared_ptr<Link>& link, Posting& posting, const core
   place.length = static_cast<std::uint32_t>(bytes);
   place.addr = address_of(request.local.data());
   Adapter& adapter = link->connection->adapter;
-  if (request.lkey.value != 0) {
+  const bool few_to_send = link->iwarp && reads == Reads::no && bytes <= few_bytes;
+  if (request.lkey.value != 0 && !few_to_send) {
     place.lkey = reinterpret_cast<const Registered*>(request.lkey.value)->lkey;
     return true;
   }
@@ -174,6 +187,21 @@ void set_remote(ibv_send_wr& wr, const core::WorkRequest& request) noexcept {
   }
   const bool add = request.op == core::Op::fetch_add;
   wr.wr.atomic = {request.remote.address, add ? request.operand : request.compare, add ? 0 : request.operand, rkey};
+}
+
+// A get, for the page at `first`. If the first part fails, so does the second one, which reports it.
+bool post_in_two(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request,
+                 std::size_t first) {
+  if (!has_room(*link, posting, 2)) return false;
+  core::WorkRequest part = request;
+  part.signalled = false;
+  part.local = request.local.first(first);
+  if (!post_request(link, posting, part)) return false;
+  link->slot(link->posted - 1).op = core::Op::send;  // says nothing
+  part = request;
+  part.local = request.local.subspan(first);
+  part.remote.address += first;
+  return post_request(link, posting, part);
 }
 
 }  // namespace
@@ -250,6 +278,10 @@ bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
 
 bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request) {
   Link& to = *link;
+  if (to.iwarp) [[unlikely]] {
+    if (const std::size_t first = bytes_before_page(request); first != 0)
+      return post_in_two(link, posting, request, first);
+  }
   const bool atomic = request.op == core::Op::fetch_add || request.op == core::Op::compare_swap;
   if (atomic && to.capabilities.atomics == core::AtomicsDomain::none) [[unlikely]] {
     posting.completions.failed(to.rank(), request.cookie, ErrorCode::not_supported,

@@ -8,6 +8,7 @@
 #include "verbs/options.hpp"
 #include "verbs_over_fake.hpp"
 
+#include <cstdlib>
 #include <ostream>
 
 namespace godwit::conformance {
@@ -19,6 +20,12 @@ bool has_adapter() {
     for (const verbs::PortFacts& port : device.ports)
       if (port.active) return true;
   return false;
+}
+
+// Suites set no options from the environment; this one says over what to run.
+core::OptionSet::Variables connection_way() {
+  const char* way = std::getenv("GODWIT_IB_CONNECT");
+  return way == nullptr ? core::OptionSet::Variables{} : core::OptionSet::Variables{{"IB_CONNECT", way}};
 }
 
 }  // namespace
@@ -45,7 +52,7 @@ const std::vector<TransportCase>& transport_cases() {
         {"verbs_fake_scarce", make_over_infiniband, verbs_options, scarce, false, false},
     };
     if (has_adapter())  // real ones, or of the lab
-      all.push_back({"verbs", verbs::make_verbs_transport, verbs_options, {}, true, false});
+      all.push_back({"verbs", verbs::make_verbs_transport, verbs_options, connection_way(), true, false, true});
     return all;
   }();
   return cases;

@@ -20,6 +20,7 @@ struct TransportCase {
   core::OptionSet::Variables options;  // without GODWIT_
   bool between_processes = true;       // false: peers are in one process only
   bool maps = true;                    // memory of godwit::allocate is mapped: one-sided operations at once
+  bool keys_end = false;               // keys of memory that is not registered any more are refused
 };
 
 const std::vector<TransportCase>& transport_cases();

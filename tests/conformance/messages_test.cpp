@@ -183,7 +183,9 @@ TEST_P(Messages, FloodBothWaysFromTwoThreads) {
         ASSERT_EQ(message.payload, pattern(std::min(size(seen), max), static_cast<std::uint64_t>(seen)));
       }
     };
-    EXPECT_TRUE(until(step, [&] { return (sent == count && seen == count) || ::testing::Test::HasFatalFailure(); }));
+    EXPECT_TRUE(until(step, [&] { return (sent == count && seen == count) || ::testing::Test::HasFatalFailure(); }))
+        << "rank " << node.rank << " has sent " << sent << " and seen " << seen
+        << "; lost: " << node.count(Kind::peer_lost);
   };
   std::thread other([&] { flood(b, 0); });
   flood(a, 1);

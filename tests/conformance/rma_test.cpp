@@ -252,6 +252,37 @@ TEST_P(Rma, GarbageKeyGivesNoHandle) {
   EXPECT_FALSE(a.endpoint(1).import_key({}));
 }
 
+// Some wires report success for a put that the target refuses: at the latest the flush must not.
+TEST_P(Rma, PutsWithAKeyThatHasEndedAreNotReportedAsVisible) {
+  if (!GetParam().keys_end) GTEST_SKIP() << "keys of memory stay valid, or are checked by nobody";
+  Node a(GetParam(), 0), b(GetParam(), 1);
+  connect(a, b);
+  std::vector<std::byte> memory(1 << 16), data(1 << 12, std::byte{7});
+  const Target target(a, b, memory, MemoryKind::host);
+  const Local local(a, data);
+  b.transport->deregister_memory(target.registration);
+  const auto lost = [&] { return a.count(Kind::peer_lost) == 1; };
+  const auto poll = [&] { a.poll(), b.poll(); };
+  for (const Op op : {Op::put, Op::flush}) {
+    WorkRequest request = local.request(op, target.at(0), op == Op::put ? data.size() : 0);
+    request.cookie = op == Op::put ? 1 : 2;
+    std::size_t accepted = 0;
+    ASSERT_TRUE(until(
+        [&] {
+          poll();
+          accepted = a.endpoint(1).post(std::span(&request, 1));
+        },
+        [&] { return accepted == 1 || lost(); }));
+  }
+  ASSERT_TRUE(until(poll, lost));
+  Received end{};
+  a.take(Kind::peer_lost, end);
+  EXPECT_EQ(end.status, ErrorCode::transport) << end.detail;
+  EXPECT_NE(end.detail.find("rank 1"), std::string::npos) << end.detail;
+  for (Received done{}; a.take(Kind::done, done);) EXPECT_TRUE(done.cookie == 1 || done.status != ErrorCode::ok);
+  EXPECT_EQ(std::ranges::count(memory, std::byte{7}), 0);
+}
+
 // --- memory that is mapped -------------------------------------------------------------------------------------------
 
 // Waits until operations on it are done at once.
