@@ -47,8 +47,8 @@ const std::vector<TransportCase>& transport_cases() {
         {"shm_small_ring", shm::make_shm_transport, shm_options, {{"SHM_RING", "4K"}, {"SHM_MESSAGE", "500"}}},
         {"shm_without_membarrier", without_membarrier, shm_options, {}},
         {"fake", fake::make_fake_transport, [](core::OptionSet&) {}, {}, false, false},
-        {"verbs_fake_infiniband", make_over_infiniband, verbs_options, {}, false, false},
-        {"verbs_fake_roce", make_over_roce, verbs_options, {}, false, false},
+        {"verbs_fake_infiniband", make_over_infiniband, verbs_options, {}, false, false, true},
+        {"verbs_fake_roce", make_over_roce, verbs_options, {}, false, false, true},
         {"verbs_fake_scarce", make_over_infiniband, verbs_options, scarce, false, false},
     };
     if (has_adapter())  // real ones, or of the lab
