@@ -361,6 +361,7 @@ void Control::send_bye(Session& session, std::uint64_t sent) {
 void Control::say_good_bye(const std::map<Rank, std::uint64_t>& sent) {
   said_good_bye_ = true;
   for (const auto& [peer, session] : sessions_) {
+    if (session->connection) forget_cm(peer);  // it goes away before it was made
     const auto count = sent.find(peer);
     send_bye(*session, count == sent.end() ? 0 : count->second);
   }
