@@ -366,7 +366,12 @@ void Control::say_good_bye(const std::map<Rank, std::uint64_t>& sent) {
     send_bye(*session, count == sent.end() ? 0 : count->second);
   }
   sessions_.clear();
-  for (const SessionPointer& session : strangers_) session->close();
+  for (const SessionPointer& session : strangers_) {
+    if (session->state == Session::State::parked)
+      session->close();
+    else
+      send_bye(*session, 0);  // it is about to introduce itself
+  }
   strangers_.clear();
 }
 

@@ -143,7 +143,10 @@ TEST_P(ReceiveErrors, EndTheConnectionOnBothSides) {
   const Received there = expect_one_loss(stage, b, 0);
   EXPECT_EQ(here.status, ErrorCode::transport);
   EXPECT_EQ(there.status, ErrorCode::transport);
-  EXPECT_NE(there.detail.find(ibv_wc_status_str(status)), std::string::npos) << there.detail;
+  // Whichever end was faster: the sender's error names the other side of the same failure.
+  EXPECT_TRUE(there.detail.find(ibv_wc_status_str(status)) != std::string::npos ||
+              there.detail.find("gave the connection up") != std::string::npos)
+      << there.detail;
   EXPECT_NE(there.detail.find("rank 0"), std::string::npos) << there.detail;
   EXPECT_NE(here.detail.find("rank 1"), std::string::npos) << here.detail;
   expect_numbered(b, 0, 10);
