@@ -69,7 +69,8 @@ std::vector<InterfaceAddress> interface_addresses(const std::vector<std::string>
     const std::string address = address_text(entry->ifa_addr);
     if (address.empty()) continue;
     names.insert(entry->ifa_name);
-    if (interface_allowed(entry->ifa_name, words)) addresses.push_back({entry->ifa_name, address, (entry->ifa_flags & IFF_LOOPBACK) != 0});
+    if (interface_allowed(entry->ifa_name, words))
+      addresses.push_back({entry->ifa_name, address, (entry->ifa_flags & IFF_LOOPBACK) != 0});
   }
   if (addresses.empty()) {
     throw Error(ErrorCode::bootstrap, fmt::format("no network interface of this host fits GODWIT_SOCKET_IFNAME={}: "

@@ -38,7 +38,8 @@ std::vector<std::string> listen_addresses(const std::string& host, const std::ve
   if (is_loopback(host)) return {"127.0.0.1", "::1"};
   if (!interfaces.empty()) {
     std::vector<std::string> addresses;
-    for (const core::InterfaceAddress& entry : core::interface_addresses(interfaces)) addresses.push_back(entry.address);
+    for (const core::InterfaceAddress& entry : core::interface_addresses(interfaces))
+      addresses.push_back(entry.address);
     return addresses;
   }
   return {"0.0.0.0", "::"};

@@ -1,8 +1,8 @@
 // Posting to one peer. Threads: the worker's.
 #pragma once
 
-#include "core/transport.hpp"
 #include "core/completions.hpp"
+#include "core/transport.hpp"
 #include "shm/copying.hpp"
 #include "shm/link.hpp"
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "core/card.hpp"
+#include "core/completions.hpp"
 #include "core/services.hpp"
 #include "core/transport.hpp"
 #include "shm/bell.hpp"
-#include "core/completions.hpp"
 #include "shm/control.hpp"
 #include "shm/copying.hpp"
 #include "shm/link.hpp"

@@ -1,6 +1,6 @@
 // torchrun's variables, the store's ports, interface names, ranks in words: pure functions.
-#include "pmi/environment.hpp"
 #include "core/interfaces.hpp"
+#include "pmi/environment.hpp"
 #include "pmi/rank_list.hpp"
 #include "pmi/tcp_config.hpp"
 

@@ -1,7 +1,7 @@
 // The TCP store with ranks as threads: rendezvous, and everything that can be wrong with it.
 #include "pmi/tcp_store.hpp"
-#include "harness.hpp"
 #include "core/interfaces.hpp"
+#include "harness.hpp"
 #include "pmi/tcp_protocol.hpp"
 
 #include <algorithm>
