@@ -2,7 +2,7 @@
 // there is tests/fake_verbs.
 #pragma once
 
-#include "verbs/api.hpp"
+#include "fake_verbs/refusing_api.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,7 +28,7 @@ struct FakeDevice : ibv_device {
   int open_error = 0, device_error = 0, port_error = 0, gid_error = 0;
 };
 
-class DeviceApi final : public Api {
+class DeviceApi final : public RefusingApi {
  public:
   std::vector<FakeDevice> devices;
   std::vector<NetInterface> interfaces;
@@ -88,29 +88,6 @@ class DeviceApi final : public Api {
     return found == of(device).sysfs.end() ? "" : found->second;
   }
   std::vector<NetInterface> net_interfaces() noexcept override { return interfaces; }
-
-  ibv_pd* alloc_pd(ibv_context*) noexcept override { return nullptr; }
-  int dealloc_pd(ibv_pd*) noexcept override { return ENOSYS; }
-  ibv_mr* reg_mr(ibv_pd*, void*, std::size_t, int) noexcept override { return nullptr; }
-  ibv_mr* reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) noexcept override {
-    return nullptr;
-  }
-  int dereg_mr(ibv_mr*) noexcept override { return ENOSYS; }
-  int fork_init() noexcept override { return ENOSYS; }
-  ibv_comp_channel* create_comp_channel(ibv_context*) noexcept override { return nullptr; }
-  int destroy_comp_channel(ibv_comp_channel*) noexcept override { return ENOSYS; }
-  ibv_cq* create_cq(ibv_context*, int, void*, ibv_comp_channel*) noexcept override { return nullptr; }
-  int destroy_cq(ibv_cq*) noexcept override { return ENOSYS; }
-  int get_cq_event(ibv_comp_channel*, ibv_cq**, void**) noexcept override { return -1; }
-  void ack_cq_events(ibv_cq*, unsigned) noexcept override {}
-  ibv_srq* create_srq(ibv_pd*, ibv_srq_init_attr*) noexcept override { return nullptr; }
-  int destroy_srq(ibv_srq*) noexcept override { return ENOSYS; }
-  ibv_qp* create_qp(ibv_pd*, ibv_qp_init_attr*) noexcept override { return nullptr; }
-  int modify_qp(ibv_qp*, ibv_qp_attr*, int) noexcept override { return ENOSYS; }
-  int query_qp(ibv_qp*, ibv_qp_attr*, int, ibv_qp_init_attr*) noexcept override { return ENOSYS; }
-  int destroy_qp(ibv_qp*) noexcept override { return ENOSYS; }
-  int get_async_event(ibv_context*, ibv_async_event*) noexcept override { return -1; }
-  void ack_async_event(ibv_async_event*) noexcept override {}
 
  private:
   static FakeDevice& of(ibv_device* device) { return static_cast<FakeDevice&>(*device); }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/unique_fd.hpp"
-#include "verbs/api.hpp"
+#include "fake_verbs/refusing_api.hpp"
 #include "verbs/registrar.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class Pages {
   std::deque<std::atomic<std::uint32_t>> generations_;
 };
 
-class MemoryApi final : public Api {
+class MemoryApi final : public RefusingApi {
  public:
   struct Pinned {
     ibv_mr region{};
@@ -79,33 +79,6 @@ class MemoryApi final : public Api {
   int dereg_mr(ibv_mr* region) noexcept override;
   int fork_init() noexcept override { return ++fork_calls, fork_error; }
   ibv_fork_status is_fork_initialized() noexcept override { return fork_status; }
-
-  // Not used by the registrar.
-  ibv_device** get_device_list(int*) noexcept override { return nullptr; }
-  void free_device_list(ibv_device**) noexcept override {}
-  ibv_context* open_device(ibv_device*) noexcept override { return nullptr; }
-  int close_device(ibv_context*) noexcept override { return ENOSYS; }
-  int query_device(ibv_context*, ibv_device_attr*) noexcept override { return ENOSYS; }
-  int query_port(ibv_context*, std::uint8_t, ibv_port_attr*) noexcept override { return ENOSYS; }
-  ssize_t query_gid_table(ibv_context*, ibv_gid_entry*, std::size_t) noexcept override { return -ENOSYS; }
-  int query_pkey(ibv_context*, std::uint8_t, int, std::uint16_t*) noexcept override { return ENOSYS; }
-  std::string read_attribute(ibv_device*, const char*) noexcept override { return {}; }
-  ibv_pd* alloc_pd(ibv_context*) noexcept override { return nullptr; }
-  int dealloc_pd(ibv_pd*) noexcept override { return ENOSYS; }
-  ibv_comp_channel* create_comp_channel(ibv_context*) noexcept override { return nullptr; }
-  int destroy_comp_channel(ibv_comp_channel*) noexcept override { return ENOSYS; }
-  ibv_cq* create_cq(ibv_context*, int, void*, ibv_comp_channel*) noexcept override { return nullptr; }
-  int destroy_cq(ibv_cq*) noexcept override { return ENOSYS; }
-  int get_cq_event(ibv_comp_channel*, ibv_cq**, void**) noexcept override { return -1; }
-  void ack_cq_events(ibv_cq*, unsigned) noexcept override {}
-  ibv_srq* create_srq(ibv_pd*, ibv_srq_init_attr*) noexcept override { return nullptr; }
-  int destroy_srq(ibv_srq*) noexcept override { return ENOSYS; }
-  ibv_qp* create_qp(ibv_pd*, ibv_qp_init_attr*) noexcept override { return nullptr; }
-  int modify_qp(ibv_qp*, ibv_qp_attr*, int) noexcept override { return ENOSYS; }
-  int query_qp(ibv_qp*, ibv_qp_attr*, int, ibv_qp_init_attr*) noexcept override { return ENOSYS; }
-  int destroy_qp(ibv_qp*) noexcept override { return ENOSYS; }
-  int get_async_event(ibv_context*, ibv_async_event*) noexcept override { return -1; }
-  void ack_async_event(ibv_async_event*) noexcept override {}
 
  private:
   ibv_mr* pin(std::uintptr_t address, std::size_t bytes, int access);
