@@ -31,8 +31,9 @@ class EventQueue {
     if (write(descriptor_, &one, sizeof one) != sizeof one) throw std::runtime_error("write to an eventfd failed");
   }
 
-  /// Waits unless the descriptor is O_NONBLOCK; false: errno says why.
-  bool pop(std::mutex& mutex, Event& event) {
+  /// Waits unless the descriptor is O_NONBLOCK; false: errno says why. `taken` is called under the lock.
+  template <class Taken>
+  bool pop(std::mutex& mutex, Event& event, Taken taken) {
     std::uint64_t one = 0;
     if (read(descriptor_, &one, sizeof one) != sizeof one) return false;
     const std::lock_guard lock(mutex);
@@ -42,6 +43,7 @@ class EventQueue {
     }
     event = events_.front();
     events_.pop_front();
+    taken(event);
     return true;
   }
 

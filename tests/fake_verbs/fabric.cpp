@@ -73,6 +73,11 @@ void Fabric::manual_time_outs(bool manual) {
   world_->kick();
 }
 
+void Fabric::set_patience(std::chrono::milliseconds patience) {
+  const std::lock_guard lock(world_->mutex);
+  world_->patience = patience;
+}
+
 void Fabric::set_port(const PortName& name, bool up) {
   const std::lock_guard lock(world_->mutex);
   Port& port = world_->find(name);

@@ -9,6 +9,7 @@
 // acknowledgements one at a time. Threads: any, one lock. The fabric outlives everything made from it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -74,6 +75,9 @@ class Fabric {
   /// True: requests to a dead peer or over a dead path wait for time_out() or for the path; false (at first): they fail
   /// at once.
   void manual_time_outs(bool manual);
+  /// How long the destruction of an object waits for events that were got to be acknowledged (libibverbs: for ever)
+  /// before it is a defect. At first 10 s.
+  void set_patience(std::chrono::milliseconds patience);
   void set_port(const PortName& port, bool up);  // with IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE
   void set_gids(const PortName& port, std::vector<verbs::GidEntry> gids);  // with IBV_EVENT_GID_CHANGE
   void set_path(const PortName& one, const PortName& other, bool up);      // no event

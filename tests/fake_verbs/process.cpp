@@ -149,17 +149,18 @@ int Process::get_async_event(ibv_context* context, ibv_async_event* event) noexc
       return -1;
     }
   }
-  if (!own.events.pop(state_->world->mutex, *event)) return -1;
-  const std::lock_guard lock(state_->world->mutex);
-  if (QueuePair* const pair = pair_of(*event)) ++pair->unacknowledged;
-  if (event->event_type == IBV_EVENT_CQ_ERR) ++static_cast<CompletionQueue*>(event->element.cq)->unacknowledged;
-  return 0;
+  const auto count_it = [](const ibv_async_event& taken) {
+    if (QueuePair* const pair = pair_of(taken)) ++pair->unacknowledged;
+    if (taken.event_type == IBV_EVENT_CQ_ERR) ++static_cast<CompletionQueue*>(taken.element.cq)->unacknowledged;
+  };
+  return own.events.pop(state_->world->mutex, *event, count_it) ? 0 : -1;
 }
 
 void Process::ack_async_event(ibv_async_event* event) noexcept {
   const std::lock_guard lock(state_->world->mutex);
   if (QueuePair* const pair = pair_of(*event)) --pair->unacknowledged;
   if (event->event_type == IBV_EVENT_CQ_ERR) --static_cast<CompletionQueue*>(event->element.cq)->unacknowledged;
+  state_->world->acknowledged.notify_all();
 }
 
 ibv_fork_status Process::is_fork_initialized() noexcept {

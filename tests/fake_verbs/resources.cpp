@@ -26,10 +26,13 @@ int busy(ProcessState& state, const char* what, unsigned users) {
   return EBUSY;
 }
 
-/// Where libibverbs would wait for ever.
-int unacknowledged(ProcessState& state, const char* what, unsigned events) {
-  state.world->defect(state.name + ": destruction of a " + what + " with " + std::to_string(events) +
-                      " events that were not acknowledged");
+/// As libibverbs does, which waits for ever: another thread may have an event in hand.
+int wait_for_acknowledgement(ProcessState& state, std::unique_lock<std::mutex>& lock, const char* what,
+                             const unsigned& events) {
+  World& world = *state.world;
+  if (world.acknowledged.wait_for(lock, world.patience, [&] { return events == 0; })) return 0;
+  world.defect(state.name + ": destruction of a " + what + " with " + std::to_string(events) +
+               " events that were not acknowledged");
   return EBUSY;
 }
 
@@ -192,12 +195,12 @@ ibv_cq* Process::create_cq(ibv_context* context, int entries, void* cq_context, 
 }
 
 int Process::destroy_cq(ibv_cq* queue) noexcept {
-  const std::lock_guard lock(state_->world->mutex);
+  std::unique_lock lock(state_->world->mutex);
   auto* const own = static_cast<CompletionQueue*>(queue);
   if (const int error = state_->count(Call::destroy_cq)) return error;
   if (!state_->completion_queues.has(own)) return gone(*state_, "completion queue");
   if (own->users > 0) return busy(*state_, "completion queue", own->users);
-  if (own->unacknowledged > 0) return unacknowledged(*state_, "completion queue", own->unacknowledged);
+  if (const int error = wait_for_acknowledgement(*state_, lock, "completion queue", own->unacknowledged)) return error;
   if (own->channel != nullptr) {
     auto& channel = static_cast<Channel&>(*own->channel);
     channel.events.drop([&](const CompletionQueue* waiting) { return waiting == own; });
@@ -220,9 +223,8 @@ int Process::get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** cq_c
     }
   }
   CompletionQueue* ready = nullptr;
-  if (!static_cast<Channel*>(channel)->events.pop(state_->world->mutex, ready)) return -1;
-  const std::lock_guard lock(state_->world->mutex);
-  ++ready->unacknowledged;
+  const auto count_it = [](CompletionQueue* taken) { ++taken->unacknowledged; };
+  if (!static_cast<Channel*>(channel)->events.pop(state_->world->mutex, ready, count_it)) return -1;
   *queue = ready;
   *cq_context = ready->cq_context;
   return 0;
@@ -236,6 +238,7 @@ void Process::ack_cq_events(ibv_cq* queue, unsigned count) noexcept {
     count = own.unacknowledged;
   }
   own.unacknowledged -= count;
+  state_->world->acknowledged.notify_all();
 }
 
 ibv_srq* Process::create_srq(ibv_pd* domain, ibv_srq_init_attr* attributes) noexcept {
@@ -310,12 +313,12 @@ int Process::query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int /*mask*/, ibv_q
 }
 
 int Process::destroy_qp(ibv_qp* pair) noexcept {
-  const std::lock_guard lock(state_->world->mutex);
+  std::unique_lock lock(state_->world->mutex);
   World& world = *state_->world;
   auto* const own = static_cast<QueuePair*>(pair);
   if (const int error = state_->count(Call::destroy_qp)) return error;
   if (!state_->queue_pairs.has(own)) return gone(*state_, "queue pair");
-  if (own->unacknowledged > 0) return unacknowledged(*state_, "queue pair", own->unacknowledged);
+  if (const int error = wait_for_acknowledgement(*state_, lock, "queue pair", own->unacknowledged)) return error;
   own->home->events.drop([&](const ibv_async_event& event) { return pair_of(event) == own; });
   own->sends->forget(*own);
   own->receptions->forget(*own);

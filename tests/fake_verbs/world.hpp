@@ -1,6 +1,8 @@
 // What Fabric holds: hosts, processes, keys, routes. Internal to the fake; every member is guarded by `mutex`.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -94,6 +96,8 @@ struct ProcessState {
 
 struct World {
   std::mutex mutex;
+  std::condition_variable acknowledged;  // an event that was got
+  std::chrono::milliseconds patience{10'000};
   std::map<std::string, std::vector<std::unique_ptr<Device>>, std::less<>> hosts;
   std::map<std::string, std::vector<verbs::NetInterface>, std::less<>> interfaces;  // by host
   std::vector<std::unique_ptr<Process>> processes;

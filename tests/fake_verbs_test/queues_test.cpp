@@ -2,6 +2,10 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "pair.hpp"
 
 namespace godwit::fake_verbs {
@@ -155,6 +159,7 @@ TEST_F(Queues, SolicitedArmingWaitsForSolicitedOrFailed) {
 
 TEST_F(Queues, UnacknowledgedEventsWouldHangTheDestruction) {
   defects_expected = true;
+  fabric.set_patience(std::chrono::milliseconds{1});
   EndSettings settings;
   settings.channel = true;
   make(settings);
@@ -169,6 +174,27 @@ TEST_F(Queues, UnacknowledgedEventsWouldHangTheDestruction) {
   a->process.ack_cq_events(queue, 1);
   ibv_qp_init_attr again{};
   again.send_cq = again.recv_cq = queue;
+  again.cap = {1, 1, 1, 1, 0};
+  again.qp_type = IBV_QPT_RC;
+  a->pair = a->process.create_qp(a->domain, &again);
+}
+
+TEST_F(Queues, DestructionWaitsForTheThreadThatHasTheEvent) {
+  make({});
+  fabric.fail_pair(a->pair->qp_num);
+  ibv_async_event event{};
+  ASSERT_EQ(a->process.get_async_event(a->context, &event), 0);
+  std::atomic<bool> acknowledged = false;
+  std::thread service([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});  // so that the destruction most likely waits
+    acknowledged = true;
+    a->process.ack_async_event(&event);
+  });
+  EXPECT_EQ(a->process.destroy_qp(a->pair), 0);
+  EXPECT_TRUE(acknowledged);
+  service.join();
+  ibv_qp_init_attr again{};
+  again.send_cq = again.recv_cq = a->queue;
   again.cap = {1, 1, 1, 1, 0};
   again.qp_type = IBV_QPT_RC;
   a->pair = a->process.create_qp(a->domain, &again);
