@@ -73,8 +73,9 @@ struct AtomicReply {
   std::uint8_t pad[7] = {};
 };
 
-/// What an AbortMessage is for. Only mismatches have questions: who sees one asks the other side for its call.
-enum class AbortStage : std::uint8_t { verdict, question, answer };
+/// What an AbortMessage is for. Only mismatches have questions: who sees one asks the other side for its call. Relayed:
+/// somebody else's verdict, for a peer that may not know of it yet.
+enum class AbortStage : std::uint8_t { verdict, question, answer, relayed };
 
 /// Words follow: the reason of a verdict, else the sender's own call.
 struct AbortMessage {

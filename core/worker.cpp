@@ -353,8 +353,9 @@ void Worker::handle_message(Peer& from, std::span<const std::byte> payload) {
 
 void Worker::on_done(Operation& operation, ErrorCode status, std::string_view detail) {
   if (operation.failing) [[unlikely]] {
-    if (--operation.in_flight == 0) finish(operation, operation.status, std::move(operation.detail));
-    return;
+    if (--operation.in_flight > 0) return;
+    if (operation.protocol->on_failed != nullptr) return operation.protocol->on_failed(*this, operation);
+    return finish(operation, operation.status, std::move(operation.detail));
   }
   operation.protocol->on_done(*this, operation, status, detail);
 }

@@ -232,6 +232,12 @@ class Worker {
   void receive_active(Peer& source, const WireHeader& header, const ReadyToSend& announcement);
   /// Tells the sender of an announcement that it will not be received.
   void refuse(Peer& sender, const ReadyToSend& announcement, ErrorCode code);
+  /// The same when that is because the group is broken: with the reason.
+  void refuse(Peer& sender, const ReadyToSend& announcement, Group& broken);
+  /// Relays why a group is broken, so that what follows is understood.
+  void tell_verdict(Group& broken, Peer& to);
+  /// The peer has ended (or will not begin) to read what an operation announced: false if that was not taken back.
+  bool release_taken_back(const Peer& reader, OperationId id) noexcept;
   /// A message of a collective came early: does it belong to a call of ours with other arguments?
   void check_early(const Unexpected& message);
   void mismatch(Group& group, Rank source, std::uint64_t sequence, std::uint32_t signature);
@@ -268,6 +274,11 @@ class Worker {
   };
   // Who knows that a peer is lost: the transport ends all that was posted to it, others do not.
   enum class LossSeenBy : std::uint8_t { transport, others };
+  // Memory of an aborted send that the peer has been told of and may still read, until it answers or is lost.
+  struct TakenBack {
+    const Peer* reader = nullptr;
+    std::unique_ptr<Registration> registration;
+  };
   struct EarlyAbort {
     Rank from = 0;
     AbortMessage message;
@@ -322,6 +333,9 @@ class Worker {
   void drop_pending(Peer& lost);
   const Peer* failed_member(const Group& group) const noexcept;
   void break_group(Group& group, ErrorCode code, const std::string& reason);
+  void take_back(Operation& operation);
+  void release_taken_back(const Peer* reader) noexcept;
+  void drop_messages(Group& group);
   void expire_mismatches();
   std::string own_call(const Group& group, std::uint64_t sequence);
   void send_abort(Group& group, Rank to, const AbortMessage& message, std::string_view words);
@@ -332,7 +346,7 @@ class Worker {
   void begin_active(Peer& source, std::uint32_t context, Tag id, const ReadyToSend& announcement);
   void start_waiting_active();
   void keep_early(std::uint32_t context, std::uint16_t id, Peer& source, Unexpected& message);
-  void drop_early(const Group& group) noexcept;
+  void drop_early(Group& group) noexcept;
   void purge_groups();
   // worker_report.cpp
   std::string describe_collective(const Operation& operation);
@@ -370,6 +384,7 @@ class Worker {
   std::unordered_map<std::uint32_t, std::unique_ptr<Group>> groups_;  // by even context
   std::vector<std::unique_ptr<Group>> retired_groups_;                // removed while operations refer to them
   std::unordered_map<std::uint32_t, EarlyAbort> early_aborts_;
+  std::unordered_map<OperationId, TakenBack> taken_back_;
   std::unordered_map<std::uint32_t, std::vector<Unexpected*>> early_active_;  // no group or handler yet
   std::deque<Unexpected*> waiting_active_;                                    // announced, wait for memory
   std::size_t incoming_active_ = 0;  // bytes allocated for active messages on their way in
@@ -381,6 +396,7 @@ class Worker {
   std::set<std::uint32_t> claimed_;  // contexts of groups that will be added
   std::array<Completion, 16> completions_;
   bool in_progress_ = false;
+  bool has_left_ = false;  // good-bye is said: nothing is sent any more
   bool in_handler_ = false;
   std::int64_t watched_ms_ = 0;
 

@@ -70,6 +70,7 @@ void Worker::set_handler(Group& group, std::uint16_t id, ActiveMessageHandler ha
       begin_active(*message->peer, message->context, message->tag, message->announcement);
     matcher_.recycle(*message);
   }
+  if (group.broken) drop_early(group);  // by one of the handlers
 }
 
 void Worker::drop_handlers() noexcept {
@@ -81,9 +82,9 @@ void Worker::drop_handlers() noexcept {
 
 void Worker::receive_active(Peer& source, const WireHeader& header, const ReadyToSend& announcement) {
   if (is_gone(header.context)) return refuse(source, announcement, ErrorCode::aborted);
-  const Group* group = find_group(header.context);
+  Group* group = find_group(header.context);
   const auto id = static_cast<std::uint16_t>(header.tag);
-  if (group != nullptr && group->broken) return refuse(source, announcement, group->error.code());
+  if (group != nullptr && group->broken) return refuse(source, announcement, *group);
   if (group != nullptr && group->handlers.contains(id)) return begin_active(source, header.context, id, announcement);
   Unexpected& message = matcher_.acquire();
   message.kind = MessageKind::ready_to_send;
@@ -136,12 +137,17 @@ void Worker::refuse(Peer& sender, const ReadyToSend& announcement, ErrorCode cod
   send_control(sender, header(sender, MessageKind::finished), wire_bytes(answer));
 }
 
-void Worker::drop_early(const Group& group) noexcept {
+void Worker::refuse(Peer& sender, const ReadyToSend& announcement, Group& broken) {
+  if (broken.broken) tell_verdict(broken, sender);
+  refuse(sender, announcement, broken.broken ? broken.error.code() : ErrorCode::aborted);
+}
+
+void Worker::drop_early(Group& group) noexcept {
   const auto early = early_active_.find(group.context);
   if (early == early_active_.end()) return;
   for (Unexpected* message : early->second) {
     grant_credit(*message->peer, message->charged);
-    if (message->kind == MessageKind::ready_to_send) refuse(*message->peer, message->announcement, ErrorCode::aborted);
+    if (message->kind == MessageKind::ready_to_send) refuse(*message->peer, message->announcement, group);
     matcher_.recycle(*message);
   }
   early_active_.erase(early);

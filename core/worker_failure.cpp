@@ -41,6 +41,7 @@ void Worker::on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail
   lost.lost_reason = std::string(detail);
   if (status != ErrorCode::ok) ++died_;
   drop_pending(lost);
+  release_taken_back(&lost);
   handle_early(lost);  // it had sent them before
   for (Mismatch& mismatch : mismatches_)
     if (mismatch.source == rank_in_job) mismatch.deadline_ms = 0;  // it will not answer
@@ -144,8 +145,50 @@ void Worker::break_group(Group& group, ErrorCode code, const std::string& reason
   std::vector<OperationId> concerned;
   for (Operation& operation : active_)
     if (operation.group == &group) concerned.push_back(operation.id);
-  for (const OperationId id : concerned)
-    if (Operation* operation = pool_.find(id)) complete(*operation, code, reason);
+  for (const OperationId id : concerned) {
+    Operation* operation = pool_.find(id);
+    if (operation == nullptr || operation->done()) continue;
+    if (operation->registration) take_back(*operation);
+    complete(*operation, code, reason);
+  }
+  if (!has_left_) drop_messages(group);
+}
+
+// The peer may read announced memory at any time until it answers: without the registration that would end the
+// connection. The buffer is the user's again when the peer has the verdict, so that it does not take what it read later
+// for the message (docs/decisions/0011).
+void Worker::take_back(Operation& operation) {
+  Peer& reader = *operation.peer;
+  if (has_left_ || reader.state != Peer::State::ready || operation.state != Operation::State::posted) return;
+  taken_back_.emplace(operation.id, TakenBack{&reader, std::move(operation.registration)});
+  tell_verdict(*operation.group, reader);
+  WorkRequest request;
+  request.op = Op::flush;
+  request.cookie = operation.id;
+  ++operation.in_flight;
+  submit(reader, request);
+}
+
+bool Worker::release_taken_back(const Peer& reader, OperationId id) noexcept {
+  const auto found = taken_back_.find(id);
+  if (found == taken_back_.end() || found->second.reader != &reader) return false;
+  reader.transport->deregister_memory(*found->second.registration);
+  taken_back_.erase(found);
+  return true;
+}
+
+// nullptr: whoever reads.
+void Worker::release_taken_back(const Peer* reader) noexcept {
+  std::erase_if(taken_back_, [&](const auto& entry) {
+    const TakenBack& memory = entry.second;
+    if (reader != nullptr && memory.reader != reader) return false;
+    memory.reader->transport->deregister_memory(*memory.registration);
+    return true;
+  });
+}
+
+void Worker::tell_verdict(Group& broken, Peer& to) {
+  send_abort(broken, to.rank, {.code = broken.error.code(), .stage = AbortStage::relayed}, broken.error.message());
 }
 
 void Worker::send_abort(Group& group, Rank to, const AbortMessage& message, std::string_view words) {
@@ -219,13 +262,14 @@ void Worker::end_mismatch(Group& group, Rank other, std::uint64_t sequence, std:
 void Worker::handle_abort(Peer& from, std::uint32_t context, const AbortMessage& message, std::string_view words) {
   Group* group = find_group(context);
   if (group == nullptr) {
+    if (is_gone(context)) return;
     early_aborts_.insert_or_assign(context, EarlyAbort{from.rank, message, std::string(words)});
     return;
   }
   if (group->to_group(from.rank) == any_source)
     return protocol_error(from, fmt::format("an abort of communicator {}, to which it does not belong", context / 2));
   if (group->broken) return;
-  if (message.stage != AbortStage::verdict) {
+  if (message.stage == AbortStage::question || message.stage == AbortStage::answer) {
     if (message.stage == AbortStage::question)
       send_abort(*group, from.rank,
                  {.code = ErrorCode::mismatch, .stage = AbortStage::answer, .sequence = message.sequence},
@@ -233,9 +277,10 @@ void Worker::handle_abort(Peer& from, std::uint32_t context, const AbortMessage&
     return end_mismatch(*group, from.rank, message.sequence, words);
   }
   const ErrorCode code = error_from_wire(message.code);
-  const std::string reason = code == ErrorCode::mismatch ? std::string(words)
-                                                         : fmt::format("{} aborted communicator {}: {}",
-                                                                       name_of(from.rank), context / 2, words);
+  const bool whole = code == ErrorCode::mismatch || message.stage == AbortStage::relayed;
+  const std::string reason =
+      whole ? std::string(words)
+            : fmt::format("{} aborted communicator {}: {}", name_of(from.rank), context / 2, words);
   services_.log.error("{}", reason);
   break_group(*group, code, reason);
 }

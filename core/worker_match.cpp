@@ -77,15 +77,20 @@ Group& Worker::add_group(Group group) {
   return added;
 }
 
-void Worker::remove_group(Group& group) noexcept {
+// Those that nobody will receive.
+void Worker::drop_messages(Group& group) {
   matcher_.for_each_unexpected([&](Unexpected& message) {
     if ((message.context & ~1U) != group.context) return;
     matcher_.unlink(message);
     grant_credit(*message.peer, message.charged);
-    if (message.kind == MessageKind::ready_to_send) refuse(*message.peer, message.announcement, ErrorCode::aborted);
+    if (message.kind == MessageKind::ready_to_send) refuse(*message.peer, message.announcement, group);
     matcher_.recycle(message);
   });
   drop_early(group);
+}
+
+void Worker::remove_group(Group& group) noexcept {
+  drop_messages(group);
   const auto node = groups_.find(group.context);
   retired_groups_.push_back(std::move(node->second));
   groups_.erase(node);

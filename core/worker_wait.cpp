@@ -218,6 +218,8 @@ void Worker::shutdown(std::chrono::milliseconds deadline) noexcept {
   if (!blocked_.empty() || !streams_.empty())
     services_.log.warn("leaves with messages that their receivers did not take: {}", describe_all());
   for (const auto& transport : transports_) transport->shutdown();
+  has_left_ = true;
+  release_taken_back(nullptr);
   // Nothing of what is still pending can be done any more, and nothing new be started.
   const std::string words = fmt::format("{} has left the job", name_of(job_.rank));
   for (const auto& [context, group] : groups_) break_group(*group, ErrorCode::cancelled, words);

@@ -41,6 +41,8 @@ struct Protocol {
   void (*start)(Worker& worker, Operation& operation);
   /// A work request of the operation is done: accepted (when it asked for no completion), completed, or failed.
   void (*on_done)(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail);
+  /// The operation is failing and its last work request is done: ends it. Null: nobody else needs to know.
+  void (*on_failed)(Worker& worker, Operation& operation) = nullptr;
 };
 
 /// Handles messages of one MessageKind from a peer. `payload` comes after the header.

@@ -29,17 +29,27 @@ void on_done(Worker& worker, Operation& operation, ErrorCode status, std::string
   --operation.in_flight;
 }
 
+// A receive has failed, and no longer reads.
+void end_fetch(Worker& worker, Operation& receive) {
+  Peer& sender = *receive.peer;
+  if (receive.group != nullptr && receive.group->broken) worker.tell_verdict(*receive.group, sender);
+  const Finished answer{receive.remote_id, receive.status};
+  worker.send_control(sender, worker.header(sender, MessageKind::finished), wire_bytes(answer));
+  receive.failing = false;
+  // The sender may have freed the memory because it gave the communicator up.
+  if (receive.status == ErrorCode::transport)
+    return worker.fail_later(receive, receive.status, std::move(receive.detail));
+  worker.complete(receive, receive.status, std::move(receive.detail));
+}
+
 // The get side, as protocols of a receive: not in the list, chosen by the receiver.
 void on_fetched(Worker& worker, Operation& receive, ErrorCode status, std::string_view detail) {
   --receive.in_flight;
   if (status != ErrorCode::ok) {
-    const Finished answer{receive.remote_id, status};
-    worker.send_control(*receive.peer, worker.header(*receive.peer, MessageKind::finished), wire_bytes(answer));
-    // A collective's sender may have freed the memory because it gave the communicator up.
-    if ((receive.context & 1U) != 0 && receive.in_flight == 0 && status == ErrorCode::transport)
-      return worker.fail_later(receive, status, std::string(detail));
-    worker.complete(receive, status, std::string(detail));
-    return;
+    if (receive.in_flight > 0) return worker.complete(receive, status, std::string(detail));
+    receive.status = status;
+    receive.detail = detail;
+    return end_fetch(worker, receive);
   }
   if (!advance_transfer(receive)) return pump_transfer(worker, receive);
   const Finished answer{receive.remote_id, ErrorCode::ok};
@@ -47,7 +57,8 @@ void on_fetched(Worker& worker, Operation& receive, ErrorCode status, std::strin
   finish_receive(worker, receive);
 }
 
-const Protocol fetch{"rendezvous/get", Operation::Kind::recv, true, false, "", limit, cost, nullptr, on_fetched};
+const Protocol fetch{"rendezvous/get", Operation::Kind::recv, true, false, "", limit, cost, nullptr, on_fetched,
+                     end_fetch};
 const Protocol stream{"rendezvous/stream", Operation::Kind::recv, false, false, "", limit, cost, nullptr, on_done};
 
 }  // namespace
@@ -98,13 +109,13 @@ void on_ready_to_send(Worker& worker, Peer& peer, const WireHeader& header, std:
   if (!announcement) return worker.protocol_error(peer, "ready_to_send is too short");
   if (announcement->active != 0) return worker.receive_active(peer, header, *announcement);
   Operation* receive = worker.matcher().arrived(header.context, peer.rank, header.tag);
-  if (receive != nullptr) {
-    if (receive->signature != header.signature) [[unlikely]]
-      return worker.mismatch(*receive->group, peer.rank, static_cast<std::uint64_t>(header.tag), header.signature);
+  if (receive != nullptr && receive->signature == header.signature) [[likely]] {
     receive->info = {receive->group->to_group(peer.rank), header.tag, announcement->size};
     return begin_receive(worker, *receive, peer, *announcement);
   }
   if (worker.is_gone(header.context)) return worker.refuse(peer, *announcement, ErrorCode::aborted);
+  if (Group* group = worker.find_group(header.context); group != nullptr && group->broken)
+    return worker.refuse(peer, *announcement, *group);
   Unexpected& message = worker.matcher().acquire();
   message.kind = MessageKind::ready_to_send;
   message.context = header.context;
@@ -115,7 +126,9 @@ void on_ready_to_send(Worker& worker, Peer& peer, const WireHeader& header, std:
   message.peer = &peer;
   message.announcement = *announcement;
   worker.matcher().add(message);
-  worker.check_early(message);
+  if (receive == nullptr) return worker.check_early(message);
+  // It stays there until the group is broken: then it is refused.
+  worker.mismatch(*receive->group, peer.rank, static_cast<std::uint64_t>(header.tag), header.signature);
 }
 
 void begin_receive(Worker& worker, Operation& receive, Peer& peer, const ReadyToSend& announcement) {
@@ -159,7 +172,11 @@ void receive_unexpected(Worker& worker, Operation& receive, Unexpected& message)
     const Rank source = message.source;
     const auto sequence = static_cast<std::uint64_t>(message.tag);
     const std::uint32_t signature = message.signature;
-    worker.matcher().recycle(message);
+    message.charged = 0;
+    if (message.kind == MessageKind::ready_to_send)
+      worker.matcher().add(message);  // to be refused when the group is broken
+    else
+      worker.matcher().recycle(message);
     return worker.mismatch(*receive.group, source, sequence, signature);
   }
   if (message.kind == MessageKind::eager) {
@@ -182,6 +199,8 @@ static bool is_announced(const Operation& operation) noexcept {
 void on_clear_to_send(Worker& worker, Peer& peer, const WireHeader&, std::span<const std::byte> payload) {
   const auto wish = read_wire<ClearToSend>(payload);
   if (!wish) return worker.protocol_error(peer, "clear_to_send is too short");
+  // It does without the memory.
+  if (worker.release_taken_back(peer, wish->sender_operation)) return;
   Operation* operation = worker.find(wish->sender_operation);
   if (operation == nullptr || operation->peer != &peer || operation->state != Operation::State::posted ||
       !is_announced(*operation))
@@ -211,6 +230,7 @@ void on_data(Worker& worker, Peer& peer, const WireHeader& header, std::span<con
 void on_finished(Worker& worker, Peer& peer, const WireHeader&, std::span<const std::byte> payload) {
   const auto answer = read_wire<Finished>(payload);
   if (!answer) return worker.protocol_error(peer, "finished is too short");
+  if (worker.release_taken_back(peer, answer->operation)) return;
   Operation* operation = worker.find(answer->operation);
   if (operation == nullptr || operation->peer != &peer || operation->state == Operation::State::connecting) return;
   const bool get = operation->protocol == &get_emulated_protocol && operation->kind == Operation::Kind::get;

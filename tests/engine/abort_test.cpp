@@ -177,6 +177,7 @@ TEST_P(Mismatch, BothSidesAreNamedEverywhere) {
     EXPECT_EQ(cluster.world(rank).error.code(), ErrorCode::mismatch);
     expect_words(cluster.world(rank).error.message(), {"allreduce of 1000", "barrier", "rank 1"});
   }
+  EXPECT_EQ(cluster.fabric().registrations(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Mismatch, ::testing::Combine(::testing::Bool(), ::testing::Values(8, 100'000)));

@@ -161,8 +161,8 @@ std::size_t Cluster::pass() {
 
 void Cluster::settle() {
   // A pass without events may still have posted something: queued requests, pieces of streams, deferred failures.
-  // Injected refusals of a post take a pass each.
-  for (int idle = 0; idle < 8; ++idle)
+  // Injected refusals of a post take a pass each; a failed fetch waits 100 for a better explanation.
+  for (int idle = 0; idle < 110; ++idle)
     if (fabric_->deliver_all() + pass() > 0) idle = -1;
 }
 

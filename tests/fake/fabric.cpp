@@ -126,7 +126,8 @@ void Fabric::deliver(Link& on, Item& item) {
     completion.peer = on.to;
     completion.cookie = request.cookie;
     push(on.from, completion, &on, failure);
-    if (request.op == Op::send && !silent_) cut(on.from, on.to, completion.status);
+    const bool fatal = item.failure == ErrorCode::ok ? settings_.access_error_cuts : request.op == Op::send && !silent_;
+    if (fatal) cut(on.from, on.to, completion.status);
     return;
   }
   const bool done_at_post = request.op == Op::put && settings_.capabilities.put_done == core::PutDone::local;

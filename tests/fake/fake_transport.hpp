@@ -35,7 +35,9 @@ struct Settings {
   bool manual_connect = false;   // endpoints wait for connect()
   bool at_once = false;          // endpoints execute put, get and atomic while nothing is on the link
   bool maps = false;             // endpoints map the memory of their peers
-  bool record = true;            // false: records() stays empty
+  bool access_error_cuts =
+      false;           // whoever reaches for memory that is not registered loses the connection (InfiniBand)
+  bool record = true;  // false: records() stays empty
 };
 
 /// A request that post() has accepted, with its payload as it was then.
