@@ -168,6 +168,8 @@ class Endpoint {
   virtual Mapping map(RemoteAddress /*remote*/, std::size_t /*bytes*/) noexcept { return {}; }
   /// One line for `GODWIT_DEBUG=info`: what is used towards this peer, and why.
   virtual std::string describe() const = 0;
+  /// What keeps it from moving anything just now, in words; empty: nothing.
+  virtual std::string trouble() const { return {}; }
 };
 
 /// Memory known to a transport.

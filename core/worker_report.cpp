@@ -97,6 +97,10 @@ std::string Worker::describe_all() {
     if (known && !known->pending.empty())
       lines += fmt::format("\n  {} messages queued for {}: its queue is full or it is not connected",
                            known->pending.size(), name_of(known->rank));
+  for (const auto& known : peers_)
+    if (known && known->endpoint)
+      if (const std::string trouble = known->endpoint->trouble(); !trouble.empty())
+        lines += fmt::format("\n  {}: {}", name_of(known->rank), trouble);
   matcher_.for_each_unexpected([&](const Unexpected& message) {
     lines += fmt::format("\n  unexpected message from {}, communicator {}, {}, {} bytes", name_of(message.source),
                          message.context / 2, tag_words(message.tag), message.size);

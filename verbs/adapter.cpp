@@ -180,6 +180,11 @@ void Adapter::release_receives(std::uint32_t credits) noexcept {
   reserved_ -= credits + credit_frames;
 }
 
+bool Adapter::port_active() const noexcept {
+  ibv_port_attr attributes{};
+  return api_.query_port(context_.get(), port_, &attributes) == 0 && attributes.state == IBV_PORT_ACTIVE;
+}
+
 std::size_t Adapter::receives() const noexcept {
   const std::lock_guard lock(receive_mutex_);
   return receive_buffers_->count();

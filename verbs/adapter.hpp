@@ -94,6 +94,8 @@ class Adapter {
   void release_receives(std::uint32_t credits) noexcept;
   /// Buffers in the receive queue or being read.
   std::size_t receives() const noexcept;
+  /// As the adapter says just now.
+  bool port_active() const noexcept;
 
  private:
   void open(const std::string& device);

@@ -16,8 +16,9 @@ namespace godwit::verbs {
 class AsyncEvents {
  public:
   struct Owner {
-    /// A queue pair failed; `why` in words.
-    virtual void on_pair_failed(std::uint32_t number, const std::string& why) = 0;
+    /// A queue pair failed; `why` in words. `may_pass`: a fresh one may work.
+    virtual void on_pair_failed(std::uint32_t number, const std::string& why, bool may_pass) = 0;
+    virtual void on_port_active() = 0;
     /// Nothing works any more.
     virtual void on_adapter_failed(const std::string& why) = 0;
 

@@ -64,6 +64,7 @@ Control::Control(core::Services& services, Rank rank, std::string_view job, Adap
       rank_(rank),
       job_(core::hash64(job)),
       host_(host_name()),
+      recovery_time_(1000 * *services.options.get<VerbsOptions>().recovery_time),
       adapter_(adapter),
       mailbox_(mailbox),
       events_(services.service.io(), adapter, services.log, *this) {
@@ -261,6 +262,8 @@ void Control::on_message(Session& session, SideMessage kind, std::span<const std
   try {
     Hello hello;
     Bye bye;
+    Recover recover;
+    Resume resume;
     switch (kind) {
       case SideMessage::hello:
         if (bytes.size() != sizeof hello) return drop(session, "its hello is of another version of Godwit");
@@ -283,6 +286,14 @@ void Control::on_message(Session& session, SideMessage kind, std::span<const std
         return lose(session, ErrorCode::transport,
                     fmt::format("{} gave the connection up: {}", session.peer.text(),
                                 std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
+      case SideMessage::recover:
+        if (bytes.size() != sizeof recover || session.state != Session::State::open || !is_current(session)) break;
+        std::memcpy(&recover, bytes.data(), sizeof recover);
+        return take_recover(session, recover);
+      case SideMessage::resume:
+        if (bytes.size() != sizeof resume || session.state != Session::State::open || !is_current(session)) break;
+        std::memcpy(&resume, bytes.data(), sizeof resume);
+        return take_resume(session, resume);
     }
     drop(session, "it sent what does not fit here");
   } catch (const Error& error) {
@@ -324,11 +335,13 @@ void Control::drop(Session& session, const std::string& why) {
   session.close_when_sent();
 }
 
-void Control::on_pair_failed(std::uint32_t number, const std::string& why) {
+void Control::on_pair_failed(std::uint32_t number, const std::string& why, bool may_pass) {
   const auto pair = pairs_.find(number);
   const auto session = pair == pairs_.end() ? sessions_.end() : sessions_.find(pair->second);
   if (session == sessions_.end()) return;
   const std::string words = fmt::format("{}: {}", session->second->peer.text(), why);
+  if (may_pass && recovers() && session->second->state == Session::State::open)
+    return mailbox_.push(PairFailed{pair->second, session->second->rebuild.round + 1, words});
   session->second->send(SideMessage::failed, std::as_bytes(std::span(std::string_view(words))));
   lose(*session->second, ErrorCode::transport, words);
 }

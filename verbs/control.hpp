@@ -35,6 +35,14 @@ struct CmSetup {
   std::vector<Gid> addresses;
 };
 
+/// The worker has let a failed queue pair go and wants a fresh one.
+struct PairWish {
+  std::uint32_t round = 0;
+  std::uint64_t acknowledged = 0;  // frames of ours that the peer has
+  bool progress = false;           // something has gone well since the last wish
+  std::string why;
+};
+
 class Control final : private Session::Owner, private AsyncEvents::Owner, private Cm::Owner {
  public:
   /// Listens. Throws Error(transport), with rdma_cm also Error(not_supported).
@@ -49,6 +57,11 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   void connect(const PeerName& peer, const TransportAddress& address);
   /// We have given the connection up.
   void give_up(Rank peer, const std::string& why);
+  /// Failed queue pairs are replaced.
+  bool recovers() const noexcept { return recovery_time_.count() > 0 && !cm_; }
+  void recover(Rank peer, const PairWish& wish);
+  /// The worker counts frames of the fresh queue pair, after `received` of those before.
+  void resume(Rank peer, std::uint32_t round, std::uint64_t received);
   /// Good-bye to everybody; `sent` by rank, for those with a connection.
   void say_good_bye(const std::map<Rank, std::uint64_t>& sent);
 
@@ -69,12 +82,23 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   void on_connected(Session& session) override;
   void on_message(Session& session, SideMessage kind, std::span<const std::byte> bytes) override;
   void on_end(Session& session, const std::string& why) override;
-  void on_pair_failed(std::uint32_t number, const std::string& why) override;
+  void on_pair_failed(std::uint32_t number, const std::string& why, bool may_pass) override;
+  void on_port_active() override;
   void on_adapter_failed(const std::string& why) override;
   QueuePair* on_cm_request(const CmGreeting& greeting) override;
   void on_cm_receives(Rank peer) override;
   void on_cm_connected(Rank peer) override;
   void on_cm_lost(Rank peer, const std::string& why) override;
+  // control_recovery.cpp
+  static void begin_round(Session& session, std::uint32_t round);
+  void pursue(Session& session);
+  void offer_pair(Session& session);
+  void connect_pair(Session& session);
+  void take_recover(Session& session, const Recover& recover);
+  void take_resume(Session& session, const Resume& resume);
+  void finish_recovery(Session& session);
+  void give_up_recovery(Session& session);
+  // control_cm.cpp
   void check_way(const Hello& hello) const;
   void connect_by_cm(Session& session, const Hello& hello);
   void forget_cm(Rank peer);
@@ -88,6 +112,7 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   const Rank rank_;
   const std::uint64_t job_;
   const std::string host_;
+  const std::chrono::milliseconds recovery_time_;
   Adapter& adapter_;
   Mailbox& mailbox_;
   std::vector<boost::asio::ip::tcp::acceptor> acceptors_;

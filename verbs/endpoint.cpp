@@ -51,6 +51,12 @@ std::optional<std::uint64_t> VerbsEndpoint::import_key(const core::PackedKey& pa
   return key ? std::optional<std::uint64_t>(key->rkey) : std::nullopt;
 }
 
+std::string VerbsEndpoint::trouble() const {
+  if (link_->state != Link::State::recovering) return {};
+  return fmt::format("the RDMA connection is being rebuilt, attempt {}: {}", link_->recovery.attempts,
+                     link_->recovery.why);
+}
+
 std::string VerbsEndpoint::describe() const {
   if (!link_->connection) return fmt::format("verbs: connecting to {}", link_->peer.text());
   const Connection& connection = *link_->connection;

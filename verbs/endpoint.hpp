@@ -23,6 +23,7 @@ class VerbsEndpoint final : public core::Endpoint {
   const core::Capabilities& capabilities() const noexcept override { return link_->capabilities; }
   std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override;
   std::string describe() const override;
+  std::string trouble() const override;
 
  private:
   std::size_t refuse(std::span<const core::WorkRequest> requests);

@@ -43,6 +43,11 @@ std::string_view causes(ibv_wc_status status) {
 
 }  // namespace
 
+bool may_pass(ibv_wc_status status) noexcept {
+  return status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_WR_FLUSH_ERR || status == IBV_WC_LOC_QP_OP_ERR ||
+         status == IBV_WC_RESP_TIMEOUT_ERR;
+}
+
 std::string explain(const Link& link, const ibv_wc& entry) {
   std::string ends;
   if (link.connection) {

@@ -7,6 +7,8 @@
 
 namespace godwit::verbs {
 
+/// A queue pair in the place of this one may work.
+bool may_pass(ibv_wc_status status) noexcept;
 std::string explain(const Link& link, const ibv_wc& entry);
 
 }  // namespace godwit::verbs

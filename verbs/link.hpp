@@ -40,25 +40,56 @@ struct Connection {
   std::string peer_port;          // "mlx5_2:1, GID 3 10.1.2.4": for words
 };
 
-/// A work request under way.
+/// A work request under way, and what it takes to post it once more.
 struct Slot {
   std::uint64_t cookie = 0;
   core::Op op = core::Op::send;
-  bool report = false;                     // the worker gets a completion
+  bool report = false;  // the worker gets a completion
+  std::uint8_t opcode = IBV_WR_RDMA_WRITE;
+  std::uint8_t flags = 0;                  // IBV_SEND_*
+  std::uint32_t bytes = 0;                 // local ones
   Buffer* buffer = nullptr;                // goes back when it is done
   std::byte* copy_to = nullptr;            // get, atomics: from `buffer`
-  std::uint32_t bytes = 0;                 // of that
   const Registered* registered = nullptr;  // given back when it is done
+  std::uint64_t local = 0;                 // address; of data in the work request: in Link::copies
+  std::uint64_t remote = 0;
+  std::uint32_t lkey = 0, rkey = 0;
+  std::uint32_t immediate = 0;  // as on the wire
+
+  /// The peer counts it: a send, or a write with immediate.
+  bool counted() const noexcept { return opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM; }
+};
+
+/// The queue pair has failed for a cause that may pass: it is replaced. transport_recovery.cpp has the steps.
+struct Recovery {
+  enum class Step : std::uint8_t {
+    drain,   // what is in the completion queue is taken, then the control plane asks the peer
+    asked,   // until both have a fresh queue pair
+    made,    // it is there; frames that the peer knows to be here still come
+    counted  // the peer was told how many frames came, and tells us
+  };
+  Step step = Step::drain;
+  std::uint32_t attempts = 0;
+  std::uint32_t round = 0;  // of the queue pair in use, or being made; the first is 0
+  std::unique_ptr<QueuePair> fresh;
+  std::uint64_t known_here = 0;  // frames of which the peer knows that they came here
+  std::uint64_t drained_at = 0;  // as Link's
+  std::int64_t since_ms = 0;     // it began
+  std::int64_t made_ms = 0;      // `fresh` came
+  std::uint64_t progress = 0;    // what had gone well when it began
+  std::string why;
 };
 
 struct Link {
-  enum class State : std::uint8_t { connecting, open, draining, lost };
+  enum class State : std::uint8_t { connecting, open, recovering, draining, lost };
 
   explicit Link(PeerName name) : peer(std::move(name)) {}
 
   Rank rank() const noexcept { return peer.rank; }
   std::uint64_t under_way() const noexcept { return posted - completed; }
   Slot& slot(std::uint64_t number) noexcept { return slots[number & (slots.size() - 1)]; }
+  /// Where the data of a short work request is kept until it is done: `inline_bytes`.
+  std::byte* copy(std::uint64_t number) noexcept { return copies.get() + (number & (slots.size() - 1)) * inline_bytes; }
 
   const PeerName peer;
   State state = State::connecting;
@@ -77,13 +108,15 @@ struct Link {
   std::uint64_t sent = 0;  // frames and immediates, ever
   std::uint64_t received = 0;
   std::vector<Slot> slots;  // a ring of a power of two
-  int endpoints = 0;        // open ones
+  std::unique_ptr<std::byte[]> copies;
+  int endpoints = 0;  // open ones
   ErrorCode lost_status = ErrorCode::ok;
   std::string lost_detail;
   bool peer_gave_up = false;  // lost_detail is what it told: what is found out here may say more
   std::int64_t draining_since_ms = 0;
   std::uint64_t drained_at = 0;  // when so many entries have been polled, all that were in the queue have been
   std::uint64_t last_word = 0;   // frames that the peer had sent when it said good-bye
+  Recovery recovery;
 };
 
 }  // namespace godwit::verbs

@@ -33,7 +33,26 @@ struct PeerLost {
   std::string detail;
   std::uint64_t sent = 0;
 };
-using Event = std::variant<LinkMade, LinkReady, PeerLost>;
+/// The queue pair failed there, or the adapter says so here: round `round` of replacing it begins.
+struct PairFailed {
+  Rank peer = 0;
+  std::uint32_t round = 0;
+  std::string why;
+};
+/// A fresh queue pair that is connected. The peer knows of `known_here` frames that they have come here.
+struct PairMade {
+  Rank peer = 0;
+  std::uint32_t round = 0;
+  std::unique_ptr<QueuePair> pair;
+  std::uint64_t known_here = 0;
+};
+/// The peer counts with the fresh queue pair, and had got that many frames before.
+struct PairReady {
+  Rank peer = 0;
+  std::uint32_t round = 0;
+  std::uint64_t received = 0;
+};
+using Event = std::variant<LinkMade, LinkReady, PeerLost, PairFailed, PairMade, PairReady>;
 
 class Mailbox {
  public:

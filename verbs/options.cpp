@@ -36,6 +36,11 @@ VerbsOptions::VerbsOptions()
       timeout(*this, "IB_TIMEOUT", 16, "wait for an acknowledgement: 4.096 us x 2^n; 0: for ever", between(0, 31)),
       retry_count(*this, "IB_RETRY_CNT", 6, "retransmissions before a queue pair fails; soft-RoCE takes 7 for endless",
                   between(0, 7)),
+      recovery_time(
+          *this, "IB_RECOVERY_TIME", 10,
+          "seconds for which a connection whose queue pair failed, by a port that is down or a broken path, is "
+          "rebuilt again and again before it is lost; 0: it is lost at once",
+          between(0, 86400)),
       mtu(*this, "IB_MTU", 0, "largest packet in bytes; 0: the smaller of both ports' active MTU", check_mtu),
       queue_pairs(*this, "IB_QPS_PER_PEER", 1, "queue pairs per peer; more than one is not there yet", between(1, 1)),
       inline_bytes(*this, "IB_INLINE", 220, "largest message, header included, that is copied into the work request",

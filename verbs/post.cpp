@@ -38,7 +38,7 @@ Buffer* take_buffer(const std::shared_ptr<Link>& link, Posting& posting) noexcep
 }
 
 // The request gets the next slot's number. A completion is asked for where one is needed, and often enough to keep the
-// queue moving.
+// queue moving. What was posted is kept: a queue pair that replaces this one may have to post it again.
 void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, const Slot& slot) noexcept {
   Link& to = *link;
   // Buffers that many links hold without asking for their return would never come back.
@@ -49,7 +49,18 @@ void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& requ
     to.quiet = 0;
   }
   request.wr_id = to.posted << 1;
-  to.slot(to.posted) = slot;
+  Slot& kept = to.slot(to.posted);
+  kept = slot;
+  kept.opcode = static_cast<std::uint8_t>(request.opcode);
+  kept.flags = static_cast<std::uint8_t>(request.send_flags);
+  kept.immediate = request.imm_data;
+  kept.remote = request.wr.rdma.remote_addr;
+  kept.rkey = request.wr.rdma.rkey;
+  if (request.num_sge != 0) {
+    kept.local = request.sg_list->addr;
+    kept.bytes = request.sg_list->length;
+    kept.lkey = request.sg_list->lkey;
+  }
   ++to.posted;
   ++posting.under_way;
   ibv_send_wr* refused = nullptr;
@@ -67,29 +78,38 @@ void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& requ
                            std::strerror(error)));
 }
 
+// Not a call for the commonest size.
+void copy_short(std::byte* to, std::span<const std::byte> data) noexcept {
+  if (data.size() == sizeof(std::uint64_t)) [[likely]]
+    std::memcpy(to, data.data(), sizeof(std::uint64_t));
+  else if (!data.empty())
+    std::memcpy(to, data.data(), data.size());
+}
+
 // Two parts into one message: copied into the work request where it is short, else into a registered buffer.
 bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> head,
                 std::span<const std::byte> payload) noexcept {
   Link& to = *link;
   const std::size_t bytes = head.size() + payload.size();
-  std::array<ibv_sge, 2> places;
+  ibv_sge place{0, static_cast<std::uint32_t>(bytes), 0};
   ibv_send_wr request{};
-  request.sg_list = places.data();
+  request.sg_list = &place;
+  request.num_sge = 1;
   request.opcode = IBV_WR_SEND;
   Slot slot;
+  std::byte* data = nullptr;
   if (bytes <= to.inline_bytes) [[likely]] {
-    places[0] = {address_of(head.data()), static_cast<std::uint32_t>(head.size()), 0};
-    places[1] = {address_of(payload.data()), static_cast<std::uint32_t>(payload.size()), 0};
-    request.num_sge = payload.empty() ? 1 : 2;
+    data = to.copy(to.posted);
     request.send_flags = IBV_SEND_INLINE;
   } else {
     slot.buffer = take_buffer(link, posting);
     if (slot.buffer == nullptr) return false;
-    std::memcpy(slot.buffer->data, head.data(), head.size());
-    if (!payload.empty()) std::memcpy(slot.buffer->data + head.size(), payload.data(), payload.size());
-    places[0] = {address_of(slot.buffer->data), static_cast<std::uint32_t>(bytes), slot.buffer->lkey};
-    request.num_sge = 1;
+    data = slot.buffer->data;
+    place.lkey = slot.buffer->lkey;
   }
+  std::memcpy(data, head.data(), head.size());
+  if (!payload.empty()) std::memcpy(data + head.size(), payload.data(), payload.size());
+  place.addr = address_of(data);
   ++to.sent;
   post(link, posting, request, slot);
   return true;
@@ -136,7 +156,6 @@ bool place_local(const std::shared_ptr<Link>& link, Posting& posting, const core
     place.lkey = slot.buffer->lkey;
     if (reads == Reads::yes) {
       slot.copy_to = request.local.data();
-      slot.bytes = place.length;
     } else {
       std::memcpy(slot.buffer->data, request.local.data(), bytes);
     }
@@ -228,7 +247,7 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
   Link& to = *link;
   if (!has_room(to, posting) || (imm && (to.credits == 0 || to.iwarp))) [[unlikely]]
     return false;
-  ibv_sge place{address_of(data.data()), static_cast<std::uint32_t>(data.size()), 0};
+  ibv_sge place{0, static_cast<std::uint32_t>(data.size()), 0};
   ibv_send_wr wr;
   wr.next = nullptr;
   wr.sg_list = &place;
@@ -238,8 +257,12 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
   wr.wr.rdma = {remote.address, static_cast<std::uint32_t>(remote.handle)};
   Slot slot;
   slot.op = core::Op::put;
+  wr.imm_data = 0;
   if (data.size() <= to.inline_bytes) [[likely]] {
     wr.send_flags = IBV_SEND_INLINE;
+    std::byte* const copy = to.copy(to.posted);
+    copy_short(copy, data);
+    place.addr = address_of(copy);
   } else {
     if (data.size() > to.connection->adapter.send_buffers().buffer_bytes()) return false;
     slot.buffer = take_buffer(link, posting);
@@ -310,7 +333,9 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
   if (request.op == core::Op::flush) {
     fill_flush(to, wr, place);
   } else if (wr.num_sge == 1 && request.op == core::Op::put && request.local.size() <= to.inline_bytes) {
-    place = {address_of(request.local.data()), static_cast<std::uint32_t>(request.local.size()), 0};
+    std::byte* const copy = to.copy(to.posted);
+    copy_short(copy, request.local);
+    place = {address_of(copy), static_cast<std::uint32_t>(request.local.size()), 0};
     wr.send_flags |= IBV_SEND_INLINE;
   } else if (wr.num_sge == 1) {
     Status failure;

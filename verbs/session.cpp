@@ -44,7 +44,11 @@ void configure(tcp::socket& socket) {
 }  // namespace
 
 Session::Session(Socket socket, Owner& owner, State its_state)
-    : state(its_state), socket_(std::move(socket)), limit_(socket_.get_executor()), owner_(&owner) {
+    : state(its_state),
+      socket_(std::move(socket)),
+      limit_(socket_.get_executor()),
+      later_(socket_.get_executor()),
+      owner_(&owner) {
   peer.rank = -1;
   if (socket_.is_open()) configure(socket_);
 }
@@ -96,7 +100,7 @@ asio::awaitable<void> Session::run_read() {
                               asio::redirect_error(asio::use_awaitable, error));
     if (!error) {
       if (header.magic != SideHeader::side_magic || header.version != protocol_version ||
-          header.bytes > longest_side_message || header.kind > SideMessage::failed)
+          header.bytes > longest_side_message || header.kind > last_side_message)
         co_return end("what came over the side channel is not of this version of Godwit");
       bytes.resize(header.bytes);
       co_await asio::async_read(socket_, asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
@@ -139,8 +143,17 @@ void Session::limit(std::chrono::milliseconds time, std::string what) {
   });
 }
 
+void Session::later(std::chrono::milliseconds time, std::function<void(Session&)> what) {
+  later_.expires_after(time);
+  later_.async_wait([weak = weak_from_this(), what = std::move(what)](const error_code& error) {
+    if (const auto self = weak.lock(); self && !error && self->owner_ != nullptr) what(*self);
+  });
+}
+
 void Session::close() noexcept {
   owner_ = nullptr;
+  rebuild.fresh.reset();
+  later_.cancel();
   error_code ignored;  // closing what has failed already
   socket_.close(ignored);
   limit_.cancel();
@@ -148,6 +161,7 @@ void Session::close() noexcept {
 
 void Session::close_when_sent() {
   owner_ = nullptr;
+  rebuild.fresh.reset();
   closing_ = true;
   if (outgoing_.empty()) close();
 }

@@ -14,12 +14,29 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace godwit::verbs {
+
+/// A failed queue pair of an open connection is being replaced (control_recovery.cpp).
+struct Rebuild {
+  std::uint32_t round = 0;           // the first queue pair: 0
+  bool released = false;             // the worker has let the old one go, and there is no fresh one yet
+  bool resumed = false;              // the worker counts with the fresh one, and the peer was told
+  std::uint64_t acknowledged = 0;    // frames that the peer has, by what the worker knows
+  std::unique_ptr<QueuePair> fresh;  // until it is connected
+  std::optional<Recover> theirs;
+  std::optional<std::uint64_t> received_there;
+  std::optional<std::chrono::steady_clock::time_point> since;  // nothing has gone well
+  std::chrono::steady_clock::time_point not_before{};
+  std::chrono::milliseconds pause{};
+  std::string why, trouble;
+};
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
@@ -57,6 +74,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void send(SideMessage kind, std::span<const std::byte> bytes = {});
   /// Ends the connection after this time, unless limit() is called again; zero: no limit.
   void limit(std::chrono::milliseconds time, std::string what);
+  /// Calls `what` after this time, unless later() is called again or the connection has ended.
+  void later(std::chrono::milliseconds time, std::function<void(Session&)> what);
   void close() noexcept;
   /// After everything sent has been handed to the kernel.
   void close_when_sent();
@@ -66,6 +85,7 @@ class Session : public std::enable_shared_from_this<Session> {
   PeerName peer;                           // rank -1: not known yet
   std::unique_ptr<Connection> connection;  // until the worker has it
   std::uint64_t token = 0;                 // that the peer must name over rdma_cm; 0: none
+  Rebuild rebuild;
 
  private:
   boost::asio::awaitable<void> run_connect(std::vector<boost::asio::ip::tcp::endpoint> addresses);
@@ -74,7 +94,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void end(const std::string& why);
 
   Socket socket_;
-  boost::asio::steady_timer limit_;
+  boost::asio::steady_timer limit_, later_;
   Owner* owner_;  // nullptr when closed or ended
   std::deque<std::vector<std::byte>> outgoing_;
   bool closing_ = false;

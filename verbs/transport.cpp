@@ -185,7 +185,7 @@ void VerbsTransport::deregister_memory(const core::Registration& registration) n
 
 bool VerbsTransport::arm() noexcept {
   if (mailbox_.pending() || !posting_.completions.empty() || !consumed_.empty() || !posting_.failing.empty() ||
-      !draining_.empty() || waiting_entries_ > 0)
+      !draining_.empty() || waiting_entries_ > 0 || !recoveries_sleep())
     return false;
   if (ibv_req_notify_cq(adapter_->completion_queue(), 0) != 0) return false;
   // What came before the request to be told is not told.

@@ -53,6 +53,19 @@ class VerbsTransport final : public core::Transport {
   void on(LinkMade& made);
   void on(const LinkReady& ready);
   void on(PeerLost& lost);
+  void on(PairFailed& failed);
+  void on(PairMade& made);
+  void on(const PairReady& ready);
+  // transport_recovery.cpp
+  bool begins_recovery(const LinkPointer& link, const ibv_wc& entry);
+  void begin_recovery(const LinkPointer& link, std::uint32_t round, std::string why);
+  void pursue_recoveries(bool idle);
+  void ask_for_pair(const LinkPointer& link);
+  void count_frames(const LinkPointer& link);
+  bool recoveries_sleep() const noexcept;
+  std::uint64_t entries_until_drained() const noexcept {
+    return polled_ + static_cast<std::uint64_t>(adapter_->completion_queue()->cqe);
+  }
   std::size_t finish_draining(std::span<core::Completion> out, bool idle);
   void give_up_failing();
   void lose(const LinkPointer& link);
@@ -84,6 +97,7 @@ class VerbsTransport final : public core::Transport {
   std::vector<std::pair<LinkPointer, Buffer*>> consumed_;  // receives of the last poll, and some of those before
   std::vector<LinkPointer> owing_;                         // have credits to send
   std::vector<LinkPointer> draining_;                      // nothing more comes but what is in the queue
+  std::vector<LinkPointer> recovering_;                    // their queue pairs are replaced
   std::vector<LinkPointer> retired_;                       // lost; payloads of the last poll may be theirs
   std::unordered_map<Rank, Status> departed_;              // reported to the worker: nobody connects to them again
   std::uint64_t polled_ = 0;                               // entries of the completion queue, ever

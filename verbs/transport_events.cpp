@@ -32,6 +32,7 @@ void VerbsTransport::on(LinkMade& made) {
   link->depth = pair.send_depth();
   link->iwarp = adapter_->iwarp();
   link->slots.resize(std::bit_ceil(link->depth));
+  link->copies = std::make_unique_for_overwrite<std::byte[]>(link->slots.size() * link->inline_bytes);
   link->credits = made.connection->credits;
   link->connection = std::move(made.connection);
   pairs_[pair.address().number] = link;
@@ -68,7 +69,7 @@ void VerbsTransport::on(PeerLost& lost) {
 
 void VerbsTransport::start_draining(const LinkPointer& link) {
   link->draining_since_ms = services_.clock.now_ms();
-  link->drained_at = polled_ + static_cast<std::uint64_t>(adapter_->completion_queue()->cqe);
+  link->drained_at = entries_until_drained();
   draining_.push_back(link);
 }
 
@@ -126,6 +127,7 @@ void VerbsTransport::lose(const LinkPointer& link) {
   last_pair_ = nullptr;
   std::erase(owing_, link);
   link->connection->pair.destroy();
+  link->recovery.fresh.reset();
   if (link->posted > link->completed) retire(*link, posting_, link->posted - 1, false);
   link->connection.reset();
 }
@@ -135,14 +137,16 @@ void VerbsTransport::flush_sends() {
   const auto deadline = std::chrono::steady_clock::now() + longest_flush;
   std::array<core::Completion, 16> dropped;
   const auto waits = [](const auto& entry) {
-    return entry.second->may_post && entry.second->state == Link::State::open && entry.second->under_way() > 0;
+    const Link& link = *entry.second;
+    const bool works = (link.may_post && link.state == Link::State::open) || link.state == Link::State::recovering;
+    return works && link.under_way() > 0;
   };
   // Of iWARP a completion says only that the data is on its way.
   for (const auto& entry : links_)
     if (entry.second->iwarp && entry.second->may_post) post_flush(entry.second, posting_);
   while (std::ranges::any_of(links_, waits) && std::chrono::steady_clock::now() < deadline) {
     for (const auto& entry : links_)
-      if (waits(entry) && entry.second->quiet > 0) post_flush(entry.second, posting_);
+      if (waits(entry) && entry.second->may_post && entry.second->quiet > 0) post_flush(entry.second, posting_);
     if (poll(dropped) == 0) std::this_thread::yield();
   }
 }

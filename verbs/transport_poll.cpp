@@ -37,6 +37,8 @@ std::size_t VerbsTransport::poll(std::span<Completion> completions) noexcept {
     send_credits();
   if (!posting_.failing.empty()) [[unlikely]]
     give_up_failing();
+  if (!recovering_.empty()) [[unlikely]]
+    pursue_recoveries(idle);
   if (!draining_.empty()) [[unlikely]]
     n += finish_draining(completions.subspan(n), idle);
   return n;
@@ -89,11 +91,12 @@ bool VerbsTransport::handle(const ibv_wc& entry, Completion& out) {
 }
 
 bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry, Buffer& buffer, Completion& out) {
-  consumed_.emplace_back(link, &buffer);
   if (entry.status != IBV_WC_SUCCESS) [[unlikely]] {
+    consumed_.emplace_back(nullptr, &buffer);  // no frame, no credit
     if (entry.status != IBV_WC_WR_FLUSH_ERR) posting_.fail(link, ErrorCode::transport, explain(*link, entry));
     return false;
   }
+  consumed_.emplace_back(link, &buffer);
   ++link->received;
   if (entry.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
     out = {.kind = Completion::Kind::notify, .peer = link->rank(), .imm = ntohl(entry.imm_data)};
@@ -131,6 +134,8 @@ bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry
 bool VerbsTransport::handle_send(const LinkPointer& link, const ibv_wc& entry, Completion& out) {
   const std::uint64_t number = entry.wr_id >> 1;
   if (number < link->completed || number >= link->posted) return false;
+  if (link->state == Link::State::recovering) [[unlikely]]
+    if (link->recovery.step != Recovery::Step::drain || may_pass(entry.status)) return false;
   const Slot slot = link->slot(number);
   const bool succeeded = entry.status == IBV_WC_SUCCESS;
   // Those before it have succeeded: mostly without a completion of their own, else theirs is lost.
@@ -140,6 +145,8 @@ bool VerbsTransport::handle_send(const LinkPointer& link, const ibv_wc& entry, C
         posting_.completions.done_later(link->rank(), quiet.cookie);
     retire(*link, posting_, number - 1, true);
   }
+  if (!succeeded && may_pass(entry.status) && begins_recovery(link, entry)) [[unlikely]]
+    return false;
   retire(*link, posting_, number, succeeded);
   if (succeeded) [[likely]] {
     if (slot.report) out = {.kind = Completion::Kind::done, .peer = link->rank(), .cookie = slot.cookie};

@@ -40,11 +40,14 @@ struct PairAddress {
 static_assert(sizeof(PairAddress) == 32);
 
 enum class SideMessage : std::uint8_t {
-  hello,   // Hello, both ways
-  ready,   // nothing: the queue pair of who connected can receive
-  bye,     // Bye
-  failed,  // words: why the sender has given the connection up
+  hello,    // Hello, both ways
+  ready,    // nothing: the queue pair of who connected can receive
+  bye,      // Bye
+  failed,   // words: why the sender has given the connection up
+  recover,  // Recover
+  resume,   // Resume
 };
+inline constexpr SideMessage last_side_message = SideMessage::resume;
 
 struct SideHeader {
   std::uint32_t bytes = 0;  // that follow
@@ -95,6 +98,22 @@ struct Hello {
   std::uint16_t pad[3] = {};
   char host[48] = {};   // for words, zero-terminated
   char port[112] = {};  // for words: "mlx5_0:1, GID 3 10.1.2.3"
+};
+
+/// A queue pair in the place of one that failed. Messages of an earlier round than the highest known mean nothing.
+struct Recover {
+  std::uint32_t round = 0;
+  std::uint32_t pad = 0;
+  std::uint64_t acknowledged = 0;  // frames that the sender of this knows to have arrived
+  PairAddress pair{};
+};
+static_assert(sizeof(Recover) == 48);
+
+/// The fresh queue pair receives.
+struct Resume {
+  std::uint32_t round = 0;
+  std::uint32_t pad = 0;
+  std::uint64_t received = 0;  // frames over this connection: what comes after them is sent again
 };
 
 struct Bye {

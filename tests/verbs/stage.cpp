@@ -33,7 +33,7 @@ Process& Stage::process(Rank rank) {
   return *process;
 }
 
-Node& Stage::node(Rank rank) {
+Node& Stage::node(Rank rank, const Options& options) {
   std::unique_ptr<Node>& node = nodes_[rank];
   if (!node) {
     Process& api = process(rank);
@@ -41,7 +41,7 @@ Node& Stage::node(Rank rank) {
                                                [&api](core::Services& services, Rank its_rank, std::string_view job) {
                                                  return std::make_unique<VerbsTransport>(services, its_rank, job, api);
                                                },
-                                               [](core::OptionSet& options) { options.add<VerbsOptions>(); }, options_};
+                                               [](core::OptionSet& set) { set.add<VerbsOptions>(); }, options};
     node = std::make_unique<Node>(over_fake, rank);
   }
   return *node;

@@ -47,7 +47,9 @@ class Stage {
   /// The process of a rank, before or after its node is made.
   Process& process(Rank rank);
   /// Makes it when it is used first. Throws what its transport throws.
-  Node& node(Rank rank);
+  Node& node(Rank rank) { return node(rank, options_); }
+  /// With other options than the rest.
+  Node& node(Rank rank, const Options& options);
   /// Polls all.
   void poll();
   /// Polls all until `done()`.

@@ -43,7 +43,7 @@ WorkRequest request_for(ibv_wr_opcode opcode, const Window& window, std::span<st
 
 TEST_P(Completions, AreExplainedAndEndTheConnectionOnBothSides) {
   const auto [opcode, status, executed] = GetParam();
-  Stage stage;
+  Stage stage(Options{{"IB_RECOVERY_TIME", "0"}});
   Node &a = stage.node(0), &b = stage.node(1), &c = stage.node(2);
   connect(a, b);
   connect(a, c);

@@ -4,9 +4,11 @@
 namespace godwit::verbs {
 namespace {
 
+const Options at_once{{"IB_RECOVERY_TIME", "0"}};
+
 // Rank 0 is connected with 1 and 2.
 struct Three {
-  explicit Three(DeviceOf device = infiniband) : stage({}, device) {
+  explicit Three(DeviceOf device = infiniband, Options options = {}) : stage(std::move(options), device) {
     connect(a, b);
     connect(a, c);
     connect(b, c);
@@ -16,7 +18,7 @@ struct Three {
 };
 
 TEST(Events, AFatalQueuePairEndsItsConnectionOnly) {
-  Three three;
+  Three three(infiniband, at_once);
   auto& [stage, a, b, c] = three;
   send_numbered(stage, a, 1, 0, 5);
   stage.fabric.fail_pair(pair_of(a, 1));
@@ -113,7 +115,7 @@ TEST(Events, APortThatComesBackLosesNothing) {
 }
 
 TEST(Events, APortThatStaysDownIsExplained) {
-  Three three(roce);
+  Three three(roce, at_once);
   auto& [stage, a, b, c] = three;
   send_numbered(stage, a, 1, 0, 5);
   stage.fabric.set_port(stage.port(0), false);
@@ -127,7 +129,7 @@ TEST(Events, APortThatStaysDownIsExplained) {
 }
 
 TEST(Events, ACutPathIsExplainedAndOthersGoOn) {
-  Three three(roce);
+  Three three(roce, at_once);
   auto& [stage, a, b, c] = three;
   stage.fabric.set_path(stage.port(0), stage.port(1), false);
   send_numbered(stage, b, 0, 0, 1);
@@ -150,7 +152,7 @@ TEST(Events, AChangeOfGidsThatKeepsOursIsHarmless) {
 }
 
 TEST(Events, AGidThatMovesAwayIsExplained) {
-  Three three(roce);
+  Three three(roce, at_once);
   auto& [stage, a, b, c] = three;
   stage.fabric.set_gids(stage.port(0), {{0, fake_verbs::link_local_gid(77), GidType::roce_v2, "eth0"}});
   send_numbered(stage, a, 1, 0, 1);

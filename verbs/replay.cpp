@@ -1,0 +1,66 @@
+#include "verbs/replay.hpp"
+
+#include "verbs/post.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace godwit::verbs {
+namespace {
+
+void post_again(const std::shared_ptr<Link>& link, Posting& posting, std::uint64_t number) {
+  const Slot& slot = link->slot(number);
+  ibv_sge place{slot.local, slot.bytes, slot.lkey};
+  ibv_send_wr request{};
+  request.wr_id = number << 1;
+  request.sg_list = &place;
+  request.num_sge = slot.bytes == 0 ? 0 : 1;
+  request.opcode = static_cast<ibv_wr_opcode>(slot.opcode);
+  request.send_flags = slot.flags | IBV_SEND_SIGNALED;
+  request.imm_data = slot.immediate;
+  request.wr.rdma = {slot.remote, slot.rkey};
+  ibv_send_wr* refused = nullptr;
+  if (const int error = ibv_post_send(link->connection->pair.get(), &request, &refused); error != 0)
+    posting.fail(link, ErrorCode::transport,
+                 fmt::format("{} took no work request for {} once more: {}", link->connection->adapter.about(),
+                             link->peer.text(), std::strerror(error)));
+}
+
+// Nothing is left of it but its place in the order of completions.
+void make_empty(Slot& slot) noexcept {
+  slot.opcode = IBV_WR_RDMA_WRITE;
+  slot.flags = 0;
+  slot.bytes = 0;
+}
+
+}  // namespace
+
+std::uint64_t acknowledged(Link& link) noexcept {
+  std::uint64_t frames = link.sent;
+  for (std::uint64_t number = link.completed; number < link.posted; ++number)
+    if (link.slot(number).counted()) --frames;
+  return frames;
+}
+
+std::uint64_t replay(const std::shared_ptr<Link>& link, Posting& posting, std::uint64_t received) {
+  std::uint64_t executed = link->completed;  // those before it
+  std::uint64_t frames = acknowledged(*link);
+  for (std::uint64_t number = link->completed; number < link->posted; ++number)
+    if (link->slot(number).counted() && ++frames <= received) executed = number + 1;
+  const auto is_done = [&](std::uint64_t number) {
+    return number < executed && link->slot(number).opcode != IBV_WR_RDMA_READ;
+  };
+  std::uint64_t first = link->completed;
+  for (; is_done(first); ++first)
+    if (const Slot& slot = link->slot(first); slot.report) posting.completions.done_later(link->rank(), slot.cookie);
+  if (first > link->completed) retire(*link, posting, first - 1, true);
+  link->quiet = 0;
+  for (std::uint64_t number = first; number < link->posted && link->may_post; ++number) {
+    if (is_done(number)) make_empty(link->slot(number));
+    post_again(link, posting, number);
+  }
+  return link->posted - first;
+}
+
+}  // namespace godwit::verbs
