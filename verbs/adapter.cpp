@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint32_t receives_at_once = 64;  // buffers are added in steps of this
 constexpr std::uint32_t most_completions = 32768;
+constexpr std::uint32_t fewest_sends = 8192;  // of all peers, when receives are many
 
 ibv_device* find(Api& api, ibv_device** list, std::string_view name) noexcept {
   for (ibv_device** entry = list; entry != nullptr && *entry != nullptr; ++entry)
@@ -34,7 +35,7 @@ AdapterSettings AdapterSettings::from(const VerbsOptions& options) {
           .inline_bytes = u32(*options.inline_bytes),
           .message_bytes = static_cast<std::uint32_t>(options.message->value),
           .credits = u32(*options.credits),
-          .most_receives = u32(*options.receives),
+          .usual_receives = u32(*options.receives),
           .pkey_index = static_cast<std::uint16_t>(*options.pkey),
           .traffic_class = u8(*options.traffic_class),
           .service_level = u8(*options.service_level),
@@ -46,6 +47,7 @@ AdapterSettings AdapterSettings::from(const VerbsOptions& options) {
 Adapter::Adapter(core::Services& services, Api& api, const DeviceFacts& device, const PortChoice& choice,
                  const AdapterSettings& settings)
     : api_(api),
+      log_(services.log),
       settings_(settings),
       name_(fmt::format("{}:{}", device.name, choice.port)),
       reason_(choice.reason),
@@ -89,12 +91,14 @@ void Adapter::describe(const DeviceFacts& device, const PortChoice& choice) {
   end_.link = port->link;
   end_.mtu = choice.mtu;
   end_.max_reads = static_cast<std::uint8_t>(std::clamp(device.max_reads, 1U, 16U));
-  most_receives_ = std::min(settings_.most_receives, device.max_srq_requests);
+  usual_receives_ = std::min(settings_.usual_receives, device.max_srq_requests);
   const std::uint32_t entries = std::min(most_completions, device.max_completions);
-  if (entries <= most_receives_ + settings_.send_depth) {
+  if (entries <= usual_receives_ + settings_.send_depth) {
     errno = EINVAL;
     refuse("its completion queues are too short for GODWIT_IB_RECEIVES and GODWIT_IB_SEND_QUEUE");
   }
+  const std::uint32_t sends = std::min(entries - usual_receives_, std::max(fewest_sends, settings_.send_depth));
+  most_receives_ = std::min(entries - sends, device.max_srq_requests);
   send_budget_ = entries - most_receives_;
   if (iwarp_) {
     about_ = fmt::format("{}, iWARP over {}", name_, port->net_device.empty() ? "?" : port->net_device);
@@ -153,9 +157,14 @@ int Adapter::post_again(std::span<Buffer* const> buffers) noexcept {
 
 std::uint32_t Adapter::reserve_receives() {
   const std::lock_guard lock(receive_mutex_);
-  const std::uint32_t left = most_receives_ > reserved_ ? most_receives_ - reserved_ : 0;
+  const std::uint32_t left = usual_receives_ > reserved_ ? usual_receives_ - reserved_ : 0;
   const std::uint32_t wanted = settings_.credits + credit_frames;
   const std::uint32_t granted = std::min(wanted, std::max(left / 4, fewest_credits + credit_frames));
+  if (reserved_ <= most_receives_ && reserved_ + granted > most_receives_)
+    log_.warn(
+        "{}: with so many peers it has fewer receives than they may use ({}). If all send at once some wait, which "
+        "costs time; a smaller GODWIT_IB_SEND_QUEUE leaves more of the completion queue to receives",
+        name_, most_receives_);
   reserved_ += granted;
   std::vector<Buffer*> added;
   try {

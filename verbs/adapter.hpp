@@ -18,11 +18,11 @@
 namespace godwit::verbs {
 
 struct AdapterSettings {
-  std::uint32_t send_depth = 0;     // work requests per queue pair
-  std::uint32_t inline_bytes = 0;   // wanted
-  std::uint32_t message_bytes = 0;  // payload of the longest message that is received
-  std::uint32_t credits = 0;        // frames that each peer may have under way, if there is room
-  std::uint32_t most_receives = 0;
+  std::uint32_t send_depth = 0;      // work requests per queue pair
+  std::uint32_t inline_bytes = 0;    // wanted
+  std::uint32_t message_bytes = 0;   // payload of the longest message that is received
+  std::uint32_t credits = 0;         // frames that each peer may have under way, if there is room
+  std::uint32_t usual_receives = 0;  // of all peers: with more of them credits become few
   std::uint16_t pkey_index = 0;
   std::uint8_t traffic_class = 0;
   std::uint8_t service_level = 0;
@@ -105,6 +105,7 @@ class Adapter {
   [[noreturn]] void refuse(const char* what) const;
 
   Api& api_;
+  core::Log& log_;
   const AdapterSettings settings_;
   std::string name_, about_, reason_;
   std::uint8_t port_ = 1;
@@ -132,7 +133,8 @@ class Adapter {
   mutable std::mutex receive_mutex_;
   std::optional<BufferPool> receive_buffers_;  // under receive_mutex_
   std::uint32_t reserved_ = 0;                 // under receive_mutex_
-  std::uint32_t most_receives_ = 0;
+  std::uint32_t usual_receives_ = 0;
+  std::uint32_t most_receives_ = 0;  // room in the receive queue
 };
 
 /// For each peer beyond its credits: frames of kind `credit`, of which two can be under way.

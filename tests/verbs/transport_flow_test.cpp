@@ -63,6 +63,26 @@ TEST_P(Flow, AFullSendQueueHoldsTheSenderBack) {
 INSTANTIATE_TEST_SUITE_P(Of, Flow, ::testing::Values(0, 100, 1000, 8192),
                          [](const auto& bytes) { return "Bytes" + std::to_string(bytes.param); });
 
+// More peers than the usual receives are for: there is one for each message that they may send, all at once.
+TEST(FlowOfPeers, NobodyWaitsForAReceive) {
+  constexpr Rank peers = 16;
+  constexpr std::size_t usual = 64;
+  Stage stage(Options{{"IB_RECEIVES", std::to_string(usual)}});
+  Node& hub = stage.node(0);
+  for (Rank rank = 1; rank <= peers; ++rank) connect(hub, stage.node(rank));
+  std::vector<std::int64_t> sent(peers + 1);
+  std::int64_t all = 0;
+  for (Rank rank = 1; rank <= peers; ++rank) {
+    sent[static_cast<std::size_t>(rank)] = fill(stage.node(rank), 0, 1000, 0);
+    EXPECT_GE(sent[static_cast<std::size_t>(rank)], 4);
+    all += sent[static_cast<std::size_t>(rank)];
+  }
+  EXPECT_GT(all, static_cast<std::int64_t>(usual));
+  EXPECT_EQ(stage.not_ready(), 0U);
+  ASSERT_TRUE(stage.poll_until([&] { return hub.count(Kind::message) == static_cast<std::size_t>(all); }));
+  for (Rank rank = 1; rank <= peers; ++rank) expect_numbered(hub, rank, sent[static_cast<std::size_t>(rank)]);
+}
+
 TEST(FlowOfBuffers, AllInUseHoldTheSenderBack) {
   Stage stage({{"IB_CREDITS", "4096"}, {"IB_SEND_QUEUE", "4096"}, {"IB_INLINE", "0"}, {"IB_MESSAGE", "512"}});
   Node &a = stage.node(0), &b = stage.node(1);

@@ -106,8 +106,10 @@ TEST(Scale, APeerCostsLittleAndAlwaysTheSame) {
     EXPECT_EQ(c.receive_queues, 1U);
     EXPECT_EQ(c.completion_entries, 32768U) << "for all peers together";
     EXPECT_EQ(c.send_slots, 128 * peers);
-    EXPECT_EQ(c.receive_slots, 8192U) << "shared by all";
-    EXPECT_LE(c.of(Call::post_srq_recv), std::min<std::size_t>(8192, 34 * peers + 63));
+    EXPECT_EQ(c.receive_slots, 24576U) << "shared by all";
+    EXPECT_GE(c.of(Call::post_srq_recv), cost.promised) << "a receive for each frame that all peers may send at once";
+    EXPECT_LE(c.of(Call::post_srq_recv), cost.promised + 63);
+    EXPECT_LE(cost.promised, 34 * std::min<std::size_t>(peers, 248) + 6 * (std::max<std::size_t>(peers, 248) - 248));
     EXPECT_LE(c.registered_bytes, (c.of(Call::post_srq_recv) + 64) * std::size_t{8320});
   }
   if (sanitized) return;
