@@ -68,8 +68,7 @@ class Registrar {
   /// Memory of at least one byte that the caller keeps mapped until release(): cached, part of a registered region, or
   /// registered now. A hit neither allocates nor locks nor calls the system. nullptr: failure() says why.
   const Registered* acquire(std::span<std::byte> memory, int access) noexcept {
-    if (notices_.changed()) [[unlikely]]
-      collect();
+    look_at_notices();
     if (Region* region = find(memory, access)) [[likely]] {
       ++statistics_.hits;
       use(*region);
@@ -80,9 +79,14 @@ class Registrar {
   void release(const Registered* registered) noexcept;
   const Status& failure() const noexcept { return failure_; }
 
-  /// Deregisters what was reported as unmapped. acquire() does it too; call it now and then when there are no large
-  /// transfers, so that unmapped memory goes back to the system. Cheap when nothing was reported.
+  /// Deregisters what was reported as unmapped.
   void collect() noexcept;
+  /// The same if there is any. acquire() does it too; call it when there is nothing else to do, so that unmapped memory
+  /// goes back to the system although there are no large transfers.
+  void look_at_notices() noexcept {
+    if (notices_.changed()) [[unlikely]]
+      collect();
+  }
   /// Deregisters all that is cached and not in use.
   void flush() noexcept;
 

@@ -33,6 +33,7 @@ std::size_t VerbsTransport::poll(std::span<Completion> completions) noexcept {
   bool idle = false;
   n += poll_queue(completions.subspan(n), idle);
   if (idle && n == 0 && !consumed_.empty()) recycle();
+  if (idle) adapter_->registrar().look_at_notices();
   if (!owing_.empty()) [[unlikely]]
     send_credits();
   if (!posting_.failing.empty()) [[unlikely]]

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include <sys/mman.h>
+
 namespace godwit::verbs {
 namespace {
 
@@ -128,6 +130,23 @@ TEST(CallsOfRegistration, OfLocalMemoryFailTheOperation) {
   EXPECT_EQ(done.status, ErrorCode::ok) << done.detail;
   EXPECT_TRUE(window.memory == local);
   expect_they_talk(stage, a, b);
+}
+
+// Without transfers, too: polling is enough. Where nobody reports unmapping there is no cache to forget it.
+TEST(CallsOfRegistration, UnmappedMemoryGoesBackWithoutAnotherRegistration) {
+  Stage stage(Options{{"IB_REG_CACHE", "on"}});
+  Node& node = stage.node(0);
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const std::uint64_t before = stage.process(0).counters().registered_bytes;
+  node.transport->deregister_memory(
+      node.transport->register_memory({static_cast<std::byte*>(memory), bytes}, MemoryKind::host));
+  const bool cached = stage.process(0).counters().registered_bytes > before;
+  ::munmap(memory, bytes);
+  if (!cached) GTEST_SKIP() << "no registration cache here";
+  node.poll();
+  EXPECT_EQ(stage.process(0).counters().registered_bytes, before);
 }
 
 // --- the data path ---------------------------------------------------------------------------------------------------
