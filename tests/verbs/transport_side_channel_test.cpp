@@ -138,6 +138,18 @@ TEST(Strangers, HalfAMessageBlocksNobody) {
   expect_sound(stage, node);
 }
 
+TEST(Strangers, WhoDoesNotIntroduceItselfIsDropped) {
+  Stage stage;
+  Node& node = stage.node(0);
+  RawPeer silent(node), half(node), endless(node);
+  half.send(bytes_of("GV"));
+  const SideHeader header{.bytes = longest_side_message, .kind = SideMessage::hello};
+  endless.send(std::as_bytes(std::span(&header, 1)));
+  endless.send(std::vector<std::byte>(longest_side_message - 1));
+  for (RawPeer* stranger : {&silent, &half, &endless}) stranger->expect_end();  // after ten seconds
+  expect_sound(stage, node);
+}
+
 // An impostor, or a connection that crossed ours: the one that works stays.
 TEST(Strangers, ASecondConnectionOfAPeerChangesNothing) {
   Stage stage;
