@@ -58,6 +58,8 @@ class Stage {
     return until([this] { poll(); }, done);
   }
   void destroy(Rank rank) { nodes_.erase(rank); }
+  /// A node of process(rank) that the test has made.
+  Node& adopt(std::unique_ptr<Node> node) { return *(nodes_[node->rank] = std::move(node)); }
   /// The process is gone without a word, as by SIGKILL: its sockets are closed by the kernel.
   void kill(Rank rank);
   fake_verbs::PortName port(Rank rank) const;
