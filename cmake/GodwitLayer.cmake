@@ -16,6 +16,15 @@ if(GODWIT_SANITIZE)
   # GCC warns about fences in Boost.Asio under the thread sanitizer, and sees uninitialised memory in <regex>.
   target_compile_options(godwit_flags INTERFACE -Wno-tsan -Wno-maybe-uninitialized)
 endif()
+if(CMAKE_UNITY_BUILD)  # names of one file hide those of the file before it
+  target_compile_options(godwit_flags INTERFACE -Wno-shadow)
+endif()
+
+# godwit_compile_alone(SOURCES...): files whose own names are also another file's. A unity build (the sanitizer presets:
+# it halves their time) makes several files one and would not compile with them.
+function(godwit_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
 
 add_library(godwit_public_headers INTERFACE)
 target_include_directories(godwit_public_headers INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)

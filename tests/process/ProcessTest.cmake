@@ -6,7 +6,7 @@
 #
 # makes one test per launcher and number of ranks: process.hello.mpirun.2 and so on. Launchers: Open MPI's mpirun,
 # `godwit run`, torchrun's environment set by hand, and mpirun over two fake hosts (root only, else skipped).
-# One such test runs at a time: each wants all cores. A sanitizer build runs only `godwit` and at most 4 ranks.
+# One such test runs at a time: each wants all cores. (COST lets that row begin first, with other tests beside it.) A sanitizer build runs only `godwit` and at most 4 ranks.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 set(GODWIT_LAUNCH ${CMAKE_CURRENT_LIST_DIR}/launch.py)
@@ -42,7 +42,7 @@ function(godwit_process_test)
                COMMAND Python3::Interpreter ${GODWIT_LAUNCH} --launcher ${launcher} -n ${ranks} --timeout ${T_TIMEOUT}
                        --godwit ${PROJECT_BINARY_DIR}/bin/godwit ${options} -- ${T_COMMAND})
       set_tests_properties(${test} PROPERTIES LABELS "process;${T_LABELS}" SKIP_RETURN_CODE 77 TIMEOUT ${limit}
-                           RESOURCE_LOCK ranks ENVIRONMENT "${T_ENVIRONMENT}")
+                           RESOURCE_LOCK ranks COST 10 ENVIRONMENT "${T_ENVIRONMENT}")
     endforeach()
   endforeach()
 endfunction()

@@ -79,7 +79,7 @@ class PackageSource:
         self._options = ["-o", "Dir::Etc::SourceList=/dev/null", "-o", f"Dir::Etc::SourceParts={folder}/etc",
                          "-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}",
                          "-o", "APT::Sandbox::User="]
-        self._apt("apt-get", "-qq", "update")
+        self._apt("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
 
     def _apt(self, program, *arguments, **options):
         return call([program, *self._options, *arguments], **options)
