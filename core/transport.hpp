@@ -152,6 +152,10 @@ class Endpoint {
   }
   /// Of memory that is mapped here: it is done when this returns.
   virtual bool get(std::span<std::byte> /*data*/, RemoteAddress /*remote*/) noexcept { return false; }
+  /// The path of short gets: as post() of one get, without its WorkRequest. False: not accepted, post it.
+  virtual bool begin_get(std::span<std::byte> /*data*/, RemoteAddress /*remote*/, std::uint64_t /*cookie*/) noexcept {
+    return false;
+  }
   /// As get(). fetch_add or compare_swap of 8 bytes; `before` is the value that it found.
   virtual bool atomic(Op /*op*/, RemoteAddress /*remote*/, std::uint64_t /*operand*/, std::uint64_t /*compare*/,
                       std::uint64_t& /*before*/) noexcept {

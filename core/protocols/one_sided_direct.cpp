@@ -106,6 +106,14 @@ const Protocol compare_swap_direct_protocol{"compare_swap/direct",
                                             start_atomic,
                                             on_atomic_done};
 
+void started_get(Worker& worker, Operation& operation) {
+  operation.protocol = &get_direct_protocol;
+  operation.state = Operation::State::moving;
+  operation.posted = operation.size;
+  ++operation.in_flight;
+  worker.set_posting(operation, true);  // see pump_transfer()
+}
+
 void on_notify(Worker& worker, Peer&, const WireHeader& header, std::span<const std::byte>) {
   worker.regions().notify(static_cast<std::uint32_t>(header.tag));
 }
