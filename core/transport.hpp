@@ -201,6 +201,10 @@ class Transport {
   virtual bool arm() noexcept = 0;
   virtual void disarm() noexcept = 0;
   virtual int event_fd() const noexcept = 0;
+  /// Nothing comes from it before open_endpoint() has been called: until then it need not be polled.
+  virtual bool silent_until_opened() const noexcept { return false; }
+  /// poll() looks at memory that other cores of this host write: see relax().
+  virtual bool watches_memory() const noexcept { return false; }
   /// Good-bye to all peers: they get peer_lost with status ok. Then no more is sent.
   virtual void shutdown() noexcept = 0;
 };

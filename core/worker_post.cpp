@@ -112,6 +112,7 @@ Operation* Worker::defer(Operation& operation, ErrorCode code, std::string detai
   operation.on_complete = then.on_complete;
   operation.owner = then.owner;
   deferred_.push_back(operation);
+  busy_ = true;
   return &operation;
 }
 
@@ -122,6 +123,7 @@ void Worker::fail_later(Operation& operation, ErrorCode code, std::string detail
   operation.detail = std::move(detail);
   operation.patience = passes;
   deferred_.push_back(operation);
+  busy_ = true;
 }
 
 Operation* Worker::launch(Operation& operation, Continuation then) {
