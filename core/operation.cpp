@@ -4,11 +4,11 @@ namespace godwit::core {
 
 void OperationPool::grow() {
   auto& slab = slabs_.emplace_back(std::make_unique<Operation[]>(slab_size));
-  free_.reserve(slabs_.size() * slab_size);
+  free_.resize(slabs_.size() * slab_size);
   const std::uint64_t first = (slabs_.size() - 1) * slab_size;
   for (std::size_t i = slab_size; i-- > 0;) {
     slab[i].id = first + i + 1;
-    free_.push_back(&slab[i]);
+    free_[free_count_++] = &slab[i];
   }
 }
 

@@ -151,17 +151,16 @@ class OperationPool {
   OperationPool& operator=(const OperationPool&) = delete;
 
   Operation& acquire(Operation::Kind kind) {
-    if (free_.empty()) [[unlikely]]
+    if (free_count_ == 0) [[unlikely]]
       grow();
-    Operation& operation = *free_.back();
-    free_.pop_back();
+    Operation& operation = *free_[--free_count_];
     operation.kind = kind;
     return operation;
   }
   void release(Operation& operation) noexcept {
     operation.reset();
     operation.id += std::uint64_t{1} << index_bits;
-    free_.push_back(&operation);  // has room: see grow()
+    free_[free_count_++] = &operation;
   }
   /// nullptr for an id that is stale or was never given out.
   Operation* find(OperationId id) noexcept {
@@ -180,7 +179,8 @@ class OperationPool {
   void grow();
 
   std::vector<std::unique_ptr<Operation[]>> slabs_;
-  std::vector<Operation*> free_;
+  std::vector<Operation*> free_;  // as many as there are operations, of which the first free_count_ are free
+  std::size_t free_count_ = 0;
 };
 
 std::string_view to_string(Operation::Kind kind) noexcept;

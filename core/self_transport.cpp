@@ -77,6 +77,7 @@ class SelfTransport final : public Transport {
   bool arm() noexcept override { return events_.empty(); }
   void disarm() noexcept override {}
   int event_fd() const noexcept override { return -1; }
+  bool silent_until_opened() const noexcept override { return true; }
   void shutdown() noexcept override {}
 
   const Capabilities& capabilities() const noexcept { return capabilities_; }

@@ -152,6 +152,10 @@ class Endpoint {
   }
   /// Of memory that is mapped here: it is done when this returns.
   virtual bool get(std::span<std::byte> /*data*/, RemoteAddress /*remote*/) noexcept { return false; }
+  /// The path of short gets: as post() of one get, without its WorkRequest. False: not accepted, post it.
+  virtual bool begin_get(std::span<std::byte> /*data*/, RemoteAddress /*remote*/, std::uint64_t /*cookie*/) noexcept {
+    return false;
+  }
   /// As get(). fetch_add or compare_swap of 8 bytes; `before` is the value that it found.
   virtual bool atomic(Op /*op*/, RemoteAddress /*remote*/, std::uint64_t /*operand*/, std::uint64_t /*compare*/,
                       std::uint64_t& /*before*/) noexcept {
@@ -197,6 +201,10 @@ class Transport {
   virtual bool arm() noexcept = 0;
   virtual void disarm() noexcept = 0;
   virtual int event_fd() const noexcept = 0;
+  /// Nothing comes from it before open_endpoint() has been called: until then it need not be polled.
+  virtual bool silent_until_opened() const noexcept { return false; }
+  /// poll() looks at memory that other cores of this host write: see relax().
+  virtual bool watches_memory() const noexcept { return false; }
   /// Good-bye to all peers: they get peer_lost with status ok. Then no more is sent.
   virtual void shutdown() noexcept = 0;
 };

@@ -59,8 +59,10 @@ Worker::Worker(Services& services, PeerDirectory& directory, const JobInfo& job,
     throw Error(ErrorCode::no_memory,
                 fmt::format("cannot make an event descriptor: {}; see `ulimit -n`", std::strerror(errno)));
   watch_fd(epoll_fd_, wake_fd_);
-  for (const auto& transport : transports_)
+  for (const auto& transport : transports_) {
     if (transport->event_fd() >= 0) watch_fd(epoll_fd_, transport->event_fd());
+    if (!transport->silent_until_opened()) polled_.push_back(transport.get());
+  }
 }
 
 Worker::~Worker() {
@@ -108,6 +110,8 @@ void Worker::open(Peer& peer) {
       if (reach.ok) {
         peer.transport = transport.get();
         peer.endpoint = transport->open_endpoint(info);
+        if (std::find(polled_.begin(), polled_.end(), peer.transport) == polled_.end())
+          polled_.push_back(peer.transport);
         return;
       }
       reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", transport->name(), reach.reason);
@@ -139,6 +143,7 @@ void Worker::on_connected(Peer& peer) {
   peer.piece = peer.capabilities.max_message - sizeof(WireHeader);
   peer.credit = options_.eager_window->value;
   peer.state = Peer::State::ready;
+  if (peer.transport->watches_memory()) relaxes_ = true;
   services_.log.info("to {}: {}", name_of(peer.rank), peer.endpoint->describe());
   handle_early(peer);
   while (!peer.waiting.empty() && peer.state == Peer::State::ready) {
@@ -177,6 +182,7 @@ bool Worker::submit(Peer& peer, WorkRequest& request) {
   if (!peer.blocked) {
     peer.blocked = true;
     blocked_.push_back(&peer);
+    busy_ = true;
   }
   return false;
 }
@@ -206,18 +212,6 @@ void Worker::send_control(Peer& peer, const WireHeader& header, std::span<const 
   submit(peer, request);
 }
 
-void Worker::drain(Peer& peer) {
-  while (!peer.pending.empty() && peer.state == Peer::State::ready) {
-    WorkRequest& request = peer.pending.front();
-    if (request.op == Op::send) request.header.sequence = peer.next_sequence;
-    if (peer.endpoint->post({&request, 1}) != 1) return;
-    if (request.op == Op::send) ++peer.next_sequence;
-    Operation* operation = request.signalled ? nullptr : pool_.find(request.cookie);
-    peer.pending.pop_front();
-    if (operation != nullptr) on_done(*operation, ErrorCode::ok, {});
-  }
-}
-
 void Worker::send_credit(Peer& peer) {
   if (peer.state == Peer::State::lost) return;
   WireHeader grant = header(peer, MessageKind::credit);
@@ -233,22 +227,90 @@ void Worker::nudge(Rank rank_in_job) {
 
 // --- progress --------------------------------------------------------------------------------------------------
 
+inline void Worker::on_done(Operation& operation, ErrorCode status, std::string_view detail) {
+  if (operation.failing) [[unlikely]] {
+    if (--operation.in_flight > 0) return;
+    if (operation.protocol->on_failed != nullptr) return operation.protocol->on_failed(*this, operation);
+    return finish(operation, operation.status, std::move(operation.detail));
+  }
+  operation.protocol->on_done(*this, operation, status, detail);
+}
+
+inline void Worker::handle_message(Peer& from, std::span<const std::byte> payload) {
+  const auto header = read_wire<WireHeader>(payload);
+  if (!header) [[unlikely]]
+    return protocol_error(from, "a message without a header");
+  if (header->version != wire_version) [[unlikely]]
+    return protocol_error(
+        from, fmt::format("wire version {} there, {} here: use one version of Godwit", header->version, wire_version));
+  if (header->sequence != from.expected_sequence) [[unlikely]]
+    return protocol_error(from, fmt::format("message {} came where {} was due: messages were lost", header->sequence,
+                                            from.expected_sequence));
+  ++from.expected_sequence;
+  if (header->kind == MessageKind::eager) [[likely]]
+    return on_eager(*this, from, *header, payload);
+  const MessageHandler handler = handler_of(header->kind);
+  if (handler == nullptr) [[unlikely]]
+    return protocol_error(from, fmt::format("unknown kind of message {}", static_cast<int>(header->kind)));
+  handler(*this, from, *header, payload);
+}
+
+inline void Worker::on_message(const Completion& completion) {
+  Peer& from = peer(completion.peer);
+  if (from.state == Peer::State::ready) [[likely]]
+    return handle_message(from, completion.payload);
+  // After a loss nothing more is done with the peer. Before the connection we could not answer.
+  if (from.state == Peer::State::connecting)
+    from.early.emplace_back(completion.payload.begin(), completion.payload.end());
+}
+
+inline void Worker::dispatch(const Completion& completion) {
+  switch (completion.kind) {
+    case Completion::Kind::message: return on_message(completion);
+    case Completion::Kind::notify: return regions_.notify(completion.imm);
+    case Completion::Kind::done: {
+      Operation* operation = pool_.find(completion.cookie);
+      if (operation != nullptr && !operation->done()) return on_done(*operation, completion.status, completion.detail);
+      // Nobody waits for it, but a message that was not sent is missed by the peer.
+      if (completion.status != ErrorCode::ok)
+        connection_failed(peer(completion.peer), completion.status, completion.detail);
+      return;
+    }
+    case Completion::Kind::connected: return on_connected(peer(completion.peer));
+    case Completion::Kind::peer_lost:
+      return on_lost(completion.peer, completion.status, completion.detail, LossSeenBy::transport);
+  }
+}
+
 std::size_t Worker::progress() {
   if (in_progress_) return 0;  // called from a handler or callback
   const Raised raised(in_progress_);
   std::size_t events = 0;
-  for (const auto& transport : transports_) {
-    const std::size_t count = transport->poll(completions_);
+  // dispatch() may open an endpoint of one more transport: go by index.
+  // NOLINTNEXTLINE(modernize-loop-convert)
+  for (std::size_t t = 0; t < polled_.size(); ++t) {
+    const std::size_t count = polled_[t]->poll(completions_);
     events += count;
     for (std::size_t i = 0; i < count; ++i) dispatch(completions_[i]);
   }
-  if (!blocked_.empty() || !streams_.empty() || !deferred_.empty() || !mismatches_.empty() ||
-      !waiting_active_.empty() || notified_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (busy_ || notified_.load(std::memory_order_relaxed)) [[unlikely]]
     slow_progress();
   if (!pollers_.empty()) events += run_pollers();
   last_progress_ms_.store(services_.clock.now_ms(), std::memory_order_relaxed);
   if (events > 0) wake_waiters();
   return events;
+}
+
+void Worker::drain(Peer& peer) {
+  while (!peer.pending.empty() && peer.state == Peer::State::ready) {
+    WorkRequest& request = peer.pending.front();
+    if (request.op == Op::send) request.header.sequence = peer.next_sequence;
+    if (peer.endpoint->post({&request, 1}) != 1) return;
+    if (request.op == Op::send) ++peer.next_sequence;
+    Operation* operation = request.signalled ? nullptr : pool_.find(request.cookie);
+    peer.pending.pop_front();
+    if (operation != nullptr) on_done(*operation, ErrorCode::ok, {});
+  }
 }
 
 std::size_t Worker::run_pollers() {
@@ -295,33 +357,8 @@ void Worker::slow_progress() {
               LossSeenBy::others);
     if (report_requested_.exchange(false)) services_.log.write(LogLevel::error, describe_all());
   }
-}
-
-void Worker::dispatch(const Completion& completion) {
-  switch (completion.kind) {
-    case Completion::Kind::message: return on_message(completion);
-    case Completion::Kind::notify: return regions_.notify(completion.imm);
-    case Completion::Kind::done: {
-      Operation* operation = pool_.find(completion.cookie);
-      if (operation != nullptr && !operation->done()) return on_done(*operation, completion.status, completion.detail);
-      // Nobody waits for it, but a message that was not sent is missed by the peer.
-      if (completion.status != ErrorCode::ok)
-        connection_failed(peer(completion.peer), completion.status, completion.detail);
-      return;
-    }
-    case Completion::Kind::connected: return on_connected(peer(completion.peer));
-    case Completion::Kind::peer_lost:
-      return on_lost(completion.peer, completion.status, completion.detail, LossSeenBy::transport);
-  }
-}
-
-void Worker::on_message(const Completion& completion) {
-  Peer& from = peer(completion.peer);
-  if (from.state == Peer::State::ready) [[likely]]
-    return handle_message(from, completion.payload);
-  // After a loss nothing more is done with the peer. Before the connection we could not answer.
-  if (from.state == Peer::State::connecting)
-    from.early.emplace_back(completion.payload.begin(), completion.payload.end());
+  busy_ =
+      !blocked_.empty() || !streams_.empty() || !deferred_.empty() || !mismatches_.empty() || !waiting_active_.empty();
 }
 
 void Worker::handle_early(Peer& from) {
@@ -330,34 +367,6 @@ void Worker::handle_early(Peer& from) {
     from.early.pop_front();
     handle_message(from, message);
   }
-}
-
-void Worker::handle_message(Peer& from, std::span<const std::byte> payload) {
-  const auto header = read_wire<WireHeader>(payload);
-  if (!header) [[unlikely]]
-    return protocol_error(from, "a message without a header");
-  if (header->version != wire_version) [[unlikely]]
-    return protocol_error(
-        from, fmt::format("wire version {} there, {} here: use one version of Godwit", header->version, wire_version));
-  if (header->sequence != from.expected_sequence) [[unlikely]]
-    return protocol_error(from, fmt::format("message {} came where {} was due: messages were lost", header->sequence,
-                                            from.expected_sequence));
-  ++from.expected_sequence;
-  if (header->kind == MessageKind::eager) [[likely]]
-    return on_eager(*this, from, *header, payload);
-  const MessageHandler handler = handler_of(header->kind);
-  if (handler == nullptr) [[unlikely]]
-    return protocol_error(from, fmt::format("unknown kind of message {}", static_cast<int>(header->kind)));
-  handler(*this, from, *header, payload);
-}
-
-void Worker::on_done(Operation& operation, ErrorCode status, std::string_view detail) {
-  if (operation.failing) [[unlikely]] {
-    if (--operation.in_flight > 0) return;
-    if (operation.protocol->on_failed != nullptr) return operation.protocol->on_failed(*this, operation);
-    return finish(operation, operation.status, std::move(operation.detail));
-  }
-  operation.protocol->on_done(*this, operation, status, detail);
 }
 
 }  // namespace godwit::core

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +26,7 @@
 #include "core/bootstrap.hpp"
 #include "core/card.hpp"
 #include "core/core_options.hpp"
+#include "core/function_ref.hpp"
 #include "core/group.hpp"
 #include "core/matcher.hpp"
 #include "core/operation.hpp"
@@ -77,7 +77,7 @@ class PeerDirectory {
 class Worker {
  public:
   using Lock = std::unique_lock<std::recursive_mutex>;
-  using Words = std::function<std::string()>;
+  using Words = FunctionRef<std::string()>;
 
   /// `transports` in order of preference. `oversubscribed`: more ranks on this host than CPUs for them. `missing`: why
   /// others are not there, for errors.
@@ -135,7 +135,7 @@ class Worker {
   void look_after_sources();
   /// Progresses until `ready` is true: spins, yields, sleeps. Takes the lock itself, `ready` runs under it.
   /// `what` is asked for words when a stall is reported. Throws Error(invalid_argument) inside a handler.
-  void wait_until(const std::function<bool()>& ready, const Words& what);
+  void wait_until(FunctionRef<bool()> ready, Words what);
   void wait(Operation& operation);
   /// The same under lock(), which it gives up between passes.
   void wait(Operation& operation, Lock& held);
@@ -352,15 +352,16 @@ class Worker {
   std::string describe_collective(const Operation& operation);
   std::string since_words(const Operation& operation) const;
   // worker_wait.cpp
+  Operation& post_flush(Peer& to);
   void wake_waiters() noexcept {
     if (sleeping_ || followers_ > 0) [[unlikely]]
       wake_others();
   }
   void wake_others() noexcept;
   template <class Ready>
-  void wait_under(Lock& held, const Ready& ready, const Words& what);
-  bool pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, const Words& what, Lock& held);
-  void warn_if_stalled(std::int64_t since_ms, std::int64_t& warned_ms, const Words& what);
+  void wait_under(Lock& held, const Ready& ready, Words what);
+  bool pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, Words what, Lock& held);
+  void warn_if_stalled(std::int64_t since_ms, std::int64_t& warned_ms, Words what);
   void sleep(Lock& held);
   bool arm_pollers() noexcept;
   void wake() noexcept;
@@ -373,6 +374,8 @@ class Worker {
   const WaitLadder::Policy wait_policy_;
   const std::size_t credit_step_;  // credit is granted in pieces of at least this
   std::vector<std::unique_ptr<Transport>> transports_;
+  std::vector<Transport*> polled_;  // those of them that something can come from
+  bool relaxes_ = false;            // one of these watches memory
   OperationPool pool_;
   ActiveList active_;
   OperationQueue streams_;
@@ -397,6 +400,7 @@ class Worker {
   std::array<Completion, 16> completions_;
   bool in_progress_ = false;
   bool has_left_ = false;  // good-bye is said: nothing is sent any more
+  bool busy_ = false;      // slow_progress() has something to do
   bool in_handler_ = false;
   std::int64_t watched_ms_ = 0;
 

@@ -104,6 +104,7 @@ void Worker::begin_active(Peer& source, std::uint32_t context, Tag id, const Rea
     message.peer = &source;
     message.announcement = announcement;
     waiting_active_.push_back(&message);
+    busy_ = true;
     return;
   }
   std::unique_ptr<std::byte[]> buffer(new (std::nothrow) std::byte[announcement.size]);

@@ -233,6 +233,7 @@ void Worker::mismatch(Group& group, Rank source, std::uint64_t sequence, std::ui
   for (const Mismatch& known : mismatches_)
     if (known.context == group.context) return;
   mismatches_.push_back({group.context, source, sequence, services_.clock.now_ms() + mismatch_patience_ms});
+  busy_ = true;
   send_abort(group, source, {.code = ErrorCode::mismatch, .stage = AbortStage::question, .sequence = sequence},
              own_call(group, sequence));
 }

@@ -112,6 +112,7 @@ Operation* Worker::defer(Operation& operation, ErrorCode code, std::string detai
   operation.on_complete = then.on_complete;
   operation.owner = then.owner;
   deferred_.push_back(operation);
+  busy_ = true;
   return &operation;
 }
 
@@ -122,6 +123,7 @@ void Worker::fail_later(Operation& operation, ErrorCode code, std::string detail
   operation.detail = std::move(detail);
   operation.patience = passes;
   deferred_.push_back(operation);
+  busy_ = true;
 }
 
 Operation* Worker::launch(Operation& operation, Continuation then) {
@@ -296,11 +298,16 @@ Operation* Worker::post_put_slowly(RemoteRegion& target, std::span<const std::by
 
 Operation* Worker::post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset, Group* group) {
   if (data.empty()) return nullptr;
-  if (Endpoint* way = open_way(target, group); way != nullptr && way->get(data, {target.base + offset, *target.handle}))
-      [[likely]]
+  Endpoint* const way = open_way(target, group);
+  if (way != nullptr && way->get(data, {target.base + offset, *target.handle})) [[likely]]
     return nullptr;
   Operation& operation = new_one_sided(Operation::Kind::get, target, offset, data.size(), group);
   operation.buffer = data.data();
+  if (way != nullptr && data.size() <= operation.peer->capabilities.max_rdma &&
+      way->begin_get(data, operation.remote, operation.id)) [[likely]] {
+    started_get(*this, operation);
+    return &operation;
+  }
   return launch(operation, {});
 }
 

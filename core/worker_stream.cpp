@@ -14,6 +14,7 @@ constexpr std::uint8_t pieces_in_flight = 32;
 
 void Worker::add_stream(Operation& operation) {
   streams_.push_back(operation);
+  busy_ = true;
   pump_stream(operation);
 }
 

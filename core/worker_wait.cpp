@@ -51,13 +51,13 @@ void Worker::wait(Operation& operation, Lock& held) {
       held, [&] { return operation.done(); }, [this, &operation] { return describe(operation); });
 }
 
-void Worker::wait_until(const std::function<bool()>& ready, const Words& what) {
+void Worker::wait_until(FunctionRef<bool()> ready, Words what) {
   Lock held = lock();
   wait_under(held, ready, what);
 }
 
 template <class Ready>
-void Worker::wait_under(Lock& held, const Ready& ready, const Words& what) {
+void Worker::wait_under(Lock& held, const Ready& ready, Words what) {
   if (in_handler_ && handler_thread_ == std::this_thread::get_id())
     throw Error(ErrorCode::invalid_argument,
                 "an active message handler must not wait: let it start operations and return");
@@ -74,12 +74,13 @@ void Worker::wait_under(Lock& held, const Ready& ready, const Words& what) {
       continue;
     }
     const Raised leading(leader_);
-    if (progress() > 0)
+    if (progress() > 0) {
       ladder.reset();
-    else if (services_.clock.now_ms() - since_ms < watch_after_ms && ladder.spin()) [[likely]]
-      relax();
-    else
+    } else if (services_.clock.now_ms() - since_ms < watch_after_ms && ladder.spin()) [[likely]] {
+      if (relaxes_) relax();
+    } else {
       pause(ladder, since_ms, warned_ms, what, held);
+    }
     while (mode_ == ThreadMode::multiple && contenders_.load(std::memory_order_relaxed) > 0) {
       held.unlock();
       ::sched_yield();
@@ -96,12 +97,12 @@ void Worker::look_after_sources() {
   if (matcher_.posted_count() > 0) watch_sources();
 }
 
-bool Worker::pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, const Words& what, Lock& held) {
+bool Worker::pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, Words what, Lock& held) {
   if (services_.clock.now_ms() - since_ms >= watch_after_ms) look_after_sources();
   warn_if_stalled(since_ms, warned_ms, what);
   const WaitLadder::Step step = ladder.next();
   if (step == WaitLadder::Step::spin) {
-    relax();
+    if (relaxes_) relax();
     return false;
   }
   if (step == WaitLadder::Step::sleep && streams_.empty() && blocked_.empty() && deferred_.empty()) {
@@ -114,7 +115,7 @@ bool Worker::pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warn
   return false;
 }
 
-void Worker::warn_if_stalled(std::int64_t since_ms, std::int64_t& warned_ms, const Words& what) {
+void Worker::warn_if_stalled(std::int64_t since_ms, std::int64_t& warned_ms, Words what) {
   const double limit = options_.stall_warning->value;
   const std::int64_t now = services_.clock.now_ms();
   if (limit <= 0 || static_cast<double>(now - warned_ms) < 1000 * limit) return;
@@ -150,47 +151,57 @@ void Worker::sleep(Lock& held) {
 
 // --- one-sided -------------------------------------------------------------------------------------------------
 
+namespace {
+
+const Protocol flush_protocol{"flush",
+                              Operation::Kind::flush,
+                              false,
+                              false,
+                              "",
+                              nullptr,
+                              nullptr,
+                              nullptr,
+                              [](Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
+                                --operation.in_flight;
+                                if (status != ErrorCode::ok)
+                                  return worker.complete(operation, status, std::string(detail));
+                                worker.complete(operation);
+                              }};
+
+}  // namespace
+
+Operation& Worker::post_flush(Peer& to) {
+  Operation& operation = new_operation(Operation::Kind::flush, nullptr);
+  operation.peer = &to;
+  operation.protocol = &flush_protocol;
+  operation.state = Operation::State::moving;
+  WorkRequest request;
+  request.op = Op::flush;
+  request.cookie = operation.id;
+  ++operation.in_flight;
+  submit(to, request);
+  return operation;
+}
+
 Status Worker::flush(Rank target) {
-  Peer* to = nullptr;
-  {
-    const Lock held = lock();
-    to = find_peer(target);
-  }
-  if (to == nullptr) return {};
-  wait_until([&] { return to->rma_outstanding == 0 && to->unposted == 0 && to->waiting.empty() && to->held.empty(); },
-             [&] {
-               return fmt::format("flush: {} puts and atomics to {} are not visible there yet", to->rma_outstanding,
-                                  name_of(target));
-             });
   Lock held = lock();
+  Peer* const to = find_peer(target);
+  if (to == nullptr) return {};
+  wait_under(
+      held, [to] { return to->rma_outstanding == 0 && to->unposted == 0 && to->waiting.empty() && to->held.empty(); },
+      [this, to] {
+        return fmt::format("flush: {} puts and atomics to {} are not visible there yet", to->rma_outstanding,
+                           name_of(to->rank));
+      });
   const Capabilities& wire = to->capabilities;
   if (to->state == Peer::State::ready && (wire.put_done == PutDone::local || wire.early_put)) {
-    Operation& operation = new_operation(Operation::Kind::flush, nullptr);
-    static const Protocol flush_protocol{
-        "flush",
-        Operation::Kind::flush,
-        false,
-        false,
-        "",
-        nullptr,
-        nullptr,
-        nullptr,
-        [](Worker& worker, Operation& done, ErrorCode status, std::string_view detail) {
-          --done.in_flight;
-          worker.complete(done, status, std::string(detail));
-        }};
-    operation.peer = to;
-    operation.protocol = &flush_protocol;
-    operation.state = Operation::State::moving;
-    WorkRequest request;
-    request.op = Op::flush;
-    request.cookie = operation.id;
-    ++operation.in_flight;
-    submit(*to, request);
-    if (held.owns_lock()) held.unlock();
-    wait(operation);
+    Operation& operation = post_flush(*to);
+    wait(operation, held);
+    if (operation.status == ErrorCode::ok) [[likely]] {
+      release(operation);
+      return {};
+    }
     Status status(operation.status, operation.detail);
-    const Lock again = lock();
     release(operation);
     return status;
   }

@@ -26,10 +26,12 @@ MessageInfo wait_for(core::Worker& worker, core::Operation& operation, core::Wor
     const Request dropped(&worker, &operation);
     throw;
   }
-  MessageInfo info;
-  const Status status = take_outcome(worker, operation, &info);
-  if (!status.ok()) throw Error(status);
-  return info;
+  MessageInfo info = operation.info;
+  if (operation.status == ErrorCode::ok) [[likely]] {
+    worker.release(operation);
+    return info;
+  }
+  throw Error(take_outcome(worker, operation, nullptr));
 }
 
 }  // namespace runtime

@@ -39,6 +39,7 @@ class ShmTransport final : public core::Transport {
   bool arm() noexcept override;
   void disarm() noexcept override { bell_.end_sleep(); }
   int event_fd() const noexcept override { return bell_.event_fd(); }
+  bool watches_memory() const noexcept override { return true; }
   void shutdown() noexcept override;
 
  private:

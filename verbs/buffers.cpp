@@ -31,6 +31,7 @@ void BufferPool::grow(std::size_t count) {
   free_.reserve(buffers_.size() + count);
   for (std::size_t i = 0; i < count; ++i)
     free_.push_back(&buffers_.emplace_back(Buffer{chunk.memory.get() + i * buffer_bytes_, chunk.region->lkey}));
+  count_ = buffers_.size();
   chunks_.push_back(std::move(chunk));
 }
 

@@ -25,8 +25,8 @@ class BufferPool {
   BufferPool(Api& api, ibv_pd* domain, std::size_t buffer_bytes, int access = IBV_ACCESS_LOCAL_WRITE);
 
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
-  std::size_t count() const noexcept { return buffers_.size(); }
-  std::size_t in_use() const noexcept { return buffers_.size() - free_.size(); }
+  std::size_t count() const noexcept { return count_; }
+  std::size_t in_use() const noexcept { return count_ - free_.size(); }
   /// `count` more buffers, free. Throws Error(no_memory).
   void grow(std::size_t count);
   /// nullptr: all are in use.
@@ -50,6 +50,7 @@ class BufferPool {
   const int access_;
   std::vector<Chunk> chunks_;
   std::deque<Buffer> buffers_;
+  std::size_t count_ = 0;      // of them
   std::vector<Buffer*> free_;  // has room for all
 };
 

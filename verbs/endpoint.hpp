@@ -20,6 +20,9 @@ class VerbsEndpoint final : public core::Endpoint {
            const std::optional<std::uint32_t>& imm) noexcept override {
     return post_short_put(link_, posting_, data, remote, imm);
   }
+  bool begin_get(std::span<std::byte> data, core::RemoteAddress remote, std::uint64_t cookie) noexcept override {
+    return post_short_get(link_, posting_, data, remote, cookie);
+  }
   const core::Capabilities& capabilities() const noexcept override { return link_->capabilities; }
   std::optional<std::uint64_t> import_key(const core::PackedKey& key) noexcept override;
   std::string describe() const override;

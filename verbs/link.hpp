@@ -45,6 +45,7 @@ struct Slot {
   std::uint64_t cookie = 0;
   core::Op op = core::Op::send;
   bool report = false;  // the worker gets a completion
+  bool holds = false;   // `buffer`, `copy_to`, `registered` are valid
   std::uint8_t opcode = IBV_WR_RDMA_WRITE;
   std::uint8_t flags = 0;                  // IBV_SEND_*
   std::uint32_t bytes = 0;                 // local ones
@@ -80,16 +81,16 @@ struct Recovery {
   std::string why;
 };
 
-struct Link {
+struct Link : std::enable_shared_from_this<Link> {
   enum class State : std::uint8_t { connecting, open, recovering, draining, lost };
 
   explicit Link(PeerName name) : peer(std::move(name)) {}
 
   Rank rank() const noexcept { return peer.rank; }
   std::uint64_t under_way() const noexcept { return posted - completed; }
-  Slot& slot(std::uint64_t number) noexcept { return slots[number & (slots.size() - 1)]; }
+  Slot& slot(std::uint64_t number) noexcept { return slots.data()[number & slot_mask]; }
   /// Where the data of a short work request is kept until it is done: `inline_bytes`.
-  std::byte* copy(std::uint64_t number) noexcept { return copies.get() + (number & (slots.size() - 1)) * inline_bytes; }
+  std::byte* copy(std::uint64_t number) noexcept { return copies.get() + (number & slot_mask) * inline_bytes; }
 
   const PeerName peer;
   State state = State::connecting;
@@ -107,7 +108,8 @@ struct Link {
   std::uint64_t completed = 0;
   std::uint64_t sent = 0;  // frames and immediates, ever
   std::uint64_t received = 0;
-  std::vector<Slot> slots;  // a ring of a power of two
+  std::vector<Slot> slots;      // a ring of a power of two
+  std::uint64_t slot_mask = 0;  // their number - 1
   std::unique_ptr<std::byte[]> copies;
   int endpoints = 0;  // open ones
   ErrorCode lost_status = ErrorCode::ok;

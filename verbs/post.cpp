@@ -1,5 +1,7 @@
 #include "verbs/post.hpp"
 
+#include "core/copy.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,36 +39,8 @@ Buffer* take_buffer(const std::shared_ptr<Link>& link, Posting& posting) noexcep
   return pool.take();
 }
 
-// The request gets the next slot's number. A completion is asked for where one is needed, and often enough to keep the
-// queue moving. What was posted is kept: a queue pair that replaces this one may have to post it again.
-void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, const Slot& slot) noexcept {
+[[gnu::noinline]] void not_taken(const std::shared_ptr<Link>& link, Posting& posting, int error) noexcept {
   Link& to = *link;
-  // Buffers that many links hold without asking for their return would never come back.
-  const bool scarce = slot.buffer != nullptr && to.connection->adapter.send_buffers().in_use() > most_send_buffers / 2;
-  const bool wanted = slot.report || slot.copy_to != nullptr || slot.registered != nullptr || scarce;
-  if (wanted || ++to.quiet >= to.depth / 4) {
-    request.send_flags |= IBV_SEND_SIGNALED;
-    to.quiet = 0;
-  }
-  request.wr_id = to.posted << 1;
-  Slot& kept = to.slot(to.posted);
-  kept = slot;
-  kept.opcode = static_cast<std::uint8_t>(request.opcode);
-  kept.flags = static_cast<std::uint8_t>(request.send_flags);
-  kept.immediate = request.imm_data;
-  kept.remote = request.wr.rdma.remote_addr;
-  kept.rkey = request.wr.rdma.rkey;
-  if (request.num_sge != 0) {
-    kept.local = request.sg_list->addr;
-    kept.bytes = request.sg_list->length;
-    kept.lkey = request.sg_list->lkey;
-  }
-  ++to.posted;
-  ++posting.under_way;
-  ibv_send_wr* refused = nullptr;
-  const int error = ibv_post_send(to.connection->pair.get(), &request, &refused);
-  if (error == 0) [[likely]]
-    return;
   // Soft-iWARP hands over what write(2) returned.
   if (to.iwarp && (error == -1 ? errno : std::abs(error)) == ENOTCONN) {
     // The peer ended the connection, with a good-bye or without: the control plane is about to say which.
@@ -78,40 +52,114 @@ void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& requ
                            std::strerror(error)));
 }
 
-// Not a call for the commonest size.
-void copy_short(std::byte* to, std::span<const std::byte> data) noexcept {
-  if (data.size() == sizeof(std::uint64_t)) [[likely]]
-    std::memcpy(to, data.data(), sizeof(std::uint64_t));
-  else if (!data.empty())
-    std::memcpy(to, data.data(), data.size());
+// What was posted is kept: a queue pair that replaces this one may have to post it again.
+inline void keep(Slot& slot, const ibv_send_wr& request) noexcept {
+  slot.opcode = static_cast<std::uint8_t>(request.opcode);
+  slot.flags = static_cast<std::uint8_t>(request.send_flags);
+  slot.immediate = request.imm_data;
+  slot.remote = request.wr.rdma.remote_addr;
+  slot.rkey = request.wr.rdma.rkey;
+  slot.bytes = 0;
+  if (request.num_sge == 0) return;
+  slot.local = request.sg_list->addr;
+  slot.bytes = request.sg_list->length;
+  slot.lkey = request.sg_list->lkey;
+}
+
+// The request gets the next slot's number; of that slot cookie, op, report and holds have been filled in, and what it
+// holds. A completion is asked for where one is needed, and often enough to keep the queue moving.
+inline void hand_over(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, bool wanted) noexcept {
+  Link& to = *link;
+  if (wanted || ++to.quiet >= to.depth / 4) {
+    request.send_flags |= IBV_SEND_SIGNALED;
+    to.quiet = 0;
+  }
+  request.wr_id = to.posted << 1;
+  keep(to.slot(to.posted), request);
+  ++to.posted;
+  ++posting.under_way;
+  ibv_send_wr* refused = nullptr;
+  if (const int error = ibv_post_send(to.connection->pair.get(), &request, &refused); error != 0) [[unlikely]]
+    not_taken(link, posting, error);
+}
+
+// Nothing is to be done after it.
+inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request,
+                       core::Op op) noexcept {
+  Slot& slot = link->slot(link->posted);
+  slot.cookie = 0;
+  slot.op = op;
+  slot.report = slot.holds = false;
+  hand_over(link, posting, request, false);
+}
+
+void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, Slot& slot) noexcept {
+  slot.holds = slot.buffer != nullptr || slot.registered != nullptr;
+  // Buffers that many links hold without asking for their return would never come back.
+  const bool scarce =
+      slot.buffer != nullptr && link->connection->adapter.send_buffers().in_use() > most_send_buffers / 2;
+  link->slot(link->posted) = slot;
+  hand_over(link, posting, request, slot.report || slot.copy_to != nullptr || slot.registered != nullptr || scarce);
+}
+
+// Only what is looked at: zeroing the rest costs more than all else here.
+inline void prepare(ibv_send_wr& request, ibv_wr_opcode opcode, ibv_sge* places, int count) noexcept {
+  request.next = nullptr;
+  request.sg_list = places;
+  request.num_sge = count;
+  request.opcode = opcode;
+  request.send_flags = 0;
+  request.imm_data = 0;
+  request.wr.rdma = {};
+}
+
+// False: no buffer left.
+[[gnu::noinline]] bool post_long_frame(const std::shared_ptr<Link>& link, Posting& posting,
+                                       std::span<const std::byte> head, std::span<const std::byte> payload) noexcept {
+  Slot slot;
+  slot.buffer = take_buffer(link, posting);
+  if (slot.buffer == nullptr) return false;
+  std::memcpy(slot.buffer->data, head.data(), head.size());
+  if (!payload.empty()) std::memcpy(slot.buffer->data + head.size(), payload.data(), payload.size());
+  ibv_sge place{address_of(slot.buffer->data), static_cast<std::uint32_t>(head.size() + payload.size()),
+                slot.buffer->lkey};
+  ibv_send_wr request;
+  prepare(request, IBV_WR_SEND, &place, 1);
+  post(link, posting, request, slot);
+  return true;
+}
+
+// A short put from a registered buffer. False: too long for one, or none left.
+[[gnu::noinline]] bool post_copy(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request,
+                                 std::span<const std::byte> data) noexcept {
+  if (data.size() > link->connection->adapter.send_buffers().buffer_bytes()) return false;
+  Slot slot;
+  slot.op = core::Op::put;
+  slot.buffer = take_buffer(link, posting);
+  if (slot.buffer == nullptr) return false;
+  std::memcpy(slot.buffer->data, data.data(), data.size());
+  request.sg_list->addr = address_of(slot.buffer->data);
+  request.sg_list->lkey = slot.buffer->lkey;
+  post(link, posting, request, slot);
+  return true;
 }
 
 // Two parts into one message: copied into the work request where it is short, else into a registered buffer.
-bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> head,
-                std::span<const std::byte> payload) noexcept {
-  Link& to = *link;
-  const std::size_t bytes = head.size() + payload.size();
-  ibv_sge place{0, static_cast<std::uint32_t>(bytes), 0};
-  ibv_send_wr request{};
-  request.sg_list = &place;
-  request.num_sge = 1;
-  request.opcode = IBV_WR_SEND;
-  Slot slot;
-  std::byte* data = nullptr;
-  if (bytes <= to.inline_bytes) [[likely]] {
-    data = to.copy(to.posted);
-    request.send_flags = IBV_SEND_INLINE;
+inline bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> head,
+                       std::span<const std::byte> payload) noexcept {
+  if (head.size() + payload.size() > link->inline_bytes) [[unlikely]] {
+    if (!post_long_frame(link, posting, head, payload)) return false;
   } else {
-    slot.buffer = take_buffer(link, posting);
-    if (slot.buffer == nullptr) return false;
-    data = slot.buffer->data;
-    place.lkey = slot.buffer->lkey;
+    std::byte* const data = link->copy(link->posted);
+    core::copy_bytes(data, head);
+    core::copy_bytes(data + head.size(), payload);
+    ibv_sge place{address_of(data), static_cast<std::uint32_t>(head.size() + payload.size()), 0};
+    ibv_send_wr request;
+    prepare(request, IBV_WR_SEND, &place, 1);
+    request.send_flags = IBV_SEND_INLINE;
+    post_quiet(link, posting, request, core::Op::send);
   }
-  std::memcpy(data, head.data(), head.size());
-  if (!payload.empty()) std::memcpy(data + head.size(), payload.data(), payload.size());
-  place.addr = address_of(data);
-  ++to.sent;
-  post(link, posting, request, slot);
+  ++link->sent;
   return true;
 }
 
@@ -249,35 +297,48 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
     return false;
   ibv_sge place{0, static_cast<std::uint32_t>(data.size()), 0};
   ibv_send_wr wr;
-  wr.next = nullptr;
-  wr.sg_list = &place;
-  wr.num_sge = data.empty() ? 0 : 1;
-  wr.send_flags = 0;
-  wr.opcode = IBV_WR_RDMA_WRITE;
+  prepare(wr, IBV_WR_RDMA_WRITE, &place, data.empty() ? 0 : 1);
   wr.wr.rdma = {remote.address, static_cast<std::uint32_t>(remote.handle)};
-  Slot slot;
-  slot.op = core::Op::put;
-  wr.imm_data = 0;
-  if (data.size() <= to.inline_bytes) [[likely]] {
-    wr.send_flags = IBV_SEND_INLINE;
-    std::byte* const copy = to.copy(to.posted);
-    copy_short(copy, data);
-    place.addr = address_of(copy);
-  } else {
-    if (data.size() > to.connection->adapter.send_buffers().buffer_bytes()) return false;
-    slot.buffer = take_buffer(link, posting);
-    if (slot.buffer == nullptr) return false;
-    std::memcpy(slot.buffer->data, data.data(), data.size());
-    place.addr = address_of(slot.buffer->data);
-    place.lkey = slot.buffer->lkey;
-  }
   if (imm) {
     wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
     wr.imm_data = htonl(*imm);
+  }
+  if (data.size() <= to.inline_bytes) [[likely]] {
+    std::byte* const copy = to.copy(to.posted);
+    core::copy_bytes(copy, data);
+    place.addr = address_of(copy);
+    wr.send_flags = IBV_SEND_INLINE;
+    post_quiet(link, posting, wr, core::Op::put);
+  } else if (!post_copy(link, posting, wr, data)) {
+    return false;
+  }
+  if (imm) {
     --to.credits;
     ++to.sent;
   }
-  post(link, posting, wr, slot);
+  return true;
+}
+
+bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::span<std::byte> data,
+                    core::RemoteAddress remote, std::uint64_t cookie) noexcept {
+  if (!has_room(*link, posting) || link->iwarp || data.size() > link->connection->adapter.send_buffers().buffer_bytes())
+      [[unlikely]]
+    return false;
+  Buffer* const buffer = take_buffer(link, posting);
+  if (buffer == nullptr) [[unlikely]]
+    return false;
+  Slot& slot = link->slot(link->posted);
+  slot.cookie = cookie;
+  slot.op = core::Op::get;
+  slot.report = slot.holds = true;
+  slot.buffer = buffer;
+  slot.copy_to = data.data();
+  slot.registered = nullptr;
+  ibv_sge place{address_of(buffer->data), static_cast<std::uint32_t>(data.size()), buffer->lkey};
+  ibv_send_wr request;
+  prepare(request, IBV_WR_RDMA_READ, &place, 1);
+  request.wr.rdma = {remote.address, static_cast<std::uint32_t>(remote.handle)};
+  hand_over(link, posting, request, true);
   return true;
 }
 
@@ -290,12 +351,14 @@ bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept 
 
 bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
   if (!has_room(*link, posting)) return false;
-  ibv_send_wr request{};
-  request.send_flags = IBV_SEND_SIGNALED;
+  ibv_send_wr request;
   ibv_sge place{};
+  prepare(request, IBV_WR_RDMA_WRITE, &place, 0);
+  request.send_flags = IBV_SEND_SIGNALED;
   fill_flush(*link, request, place);
   link->quiet = 0;
-  post(link, posting, request, {});
+  Slot slot;
+  post(link, posting, request, slot);
   return true;
 }
 
@@ -323,10 +386,9 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
   slot.op = request.op;
   slot.report = request.signalled;
   ibv_sge place{};
-  ibv_send_wr wr{};
-  wr.opcode = opcode_of(request, request.imm && !notify_follows);
-  wr.sg_list = &place;
-  wr.num_sge = request.local.empty() || request.op == core::Op::flush ? 0 : 1;
+  ibv_send_wr wr;
+  prepare(wr, opcode_of(request, request.imm && !notify_follows), &place,
+          request.local.empty() || request.op == core::Op::flush ? 0 : 1);
   // iWARP refuses it on reads, which find what was written before in any case.
   if (request.fence && !(to.iwarp && request.op != core::Op::put)) wr.send_flags |= IBV_SEND_FENCE;
   set_remote(wr, request);
@@ -334,7 +396,7 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
     fill_flush(to, wr, place);
   } else if (wr.num_sge == 1 && request.op == core::Op::put && request.local.size() <= to.inline_bytes) {
     std::byte* const copy = to.copy(to.posted);
-    copy_short(copy, request.local);
+    core::copy_bytes(copy, request.local);
     place = {address_of(copy), static_cast<std::uint32_t>(request.local.size()), 0};
     wr.send_flags |= IBV_SEND_INLINE;
   } else if (wr.num_sge == 1) {
@@ -358,14 +420,11 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
   return true;
 }
 
-void retire(Link& link, Posting& posting, std::uint64_t number, bool succeeded) noexcept {
+void give_back(Link& link, const Slot& slot, bool succeeded) noexcept {
   Adapter& adapter = link.connection->adapter;
-  for (; link.completed <= number; ++link.completed, --posting.under_way) {
-    Slot& slot = link.slot(link.completed);
-    if (slot.copy_to != nullptr && succeeded) std::memcpy(slot.copy_to, slot.buffer->data, slot.bytes);
-    if (slot.buffer != nullptr) adapter.send_buffers().give(slot.buffer);
-    if (slot.registered != nullptr) adapter.registrar().release(slot.registered);
-  }
+  if (slot.copy_to != nullptr && succeeded) core::copy_bytes(slot.copy_to, slot.buffer->data, slot.bytes);
+  if (slot.buffer != nullptr) adapter.send_buffers().give(slot.buffer);
+  if (slot.registered != nullptr) adapter.registrar().release(slot.registered);
 }
 
 }  // namespace godwit::verbs

@@ -21,7 +21,16 @@ bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept;
 /// say less, a read of a few bytes.
 bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept;
 
+/// A short get by way of a buffer, with completion. False as above, or too long for that.
+bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::span<std::byte> data,
+                    core::RemoteAddress remote, std::uint64_t cookie) noexcept;
+
+void give_back(Link& link, const Slot& slot, bool succeeded) noexcept;
 /// Everything up to and including work request `number` has left the queue: gives back what they held.
-void retire(Link& link, Posting& posting, std::uint64_t number, bool succeeded) noexcept;
+inline void retire(Link& link, Posting& posting, std::uint64_t number, bool succeeded) noexcept {
+  posting.under_way -= number + 1 - link.completed;
+  for (; link.completed <= number; ++link.completed)
+    if (const Slot& slot = link.slot(link.completed); slot.holds) give_back(link, slot, succeeded);
+}
 
 }  // namespace godwit::verbs

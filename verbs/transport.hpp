@@ -78,6 +78,7 @@ class VerbsTransport final : public core::Transport {
   bool handle(const ibv_wc& entry, core::Completion& out);
   bool handle_receive(const LinkPointer& link, const ibv_wc& entry, Buffer& buffer, core::Completion& out);
   bool handle_send(const LinkPointer& link, const ibv_wc& entry, core::Completion& out);
+  bool handle_failure(const LinkPointer& link, const ibv_wc& entry, const Slot& slot, core::Completion& out);
   void recycle() noexcept;
   void post_again(std::span<Buffer* const> buffers) noexcept;
   void send_credits() noexcept;
@@ -94,13 +95,13 @@ class VerbsTransport final : public core::Transport {
   std::unordered_map<std::uint32_t, LinkPointer> pairs_;  // by number of our queue pair
   LinkPointer* last_pair_ = nullptr;                      // found last
   std::uint32_t last_number_ = 0;
-  std::vector<std::pair<LinkPointer, Buffer*>> consumed_;  // receives of the last poll, and some of those before
-  std::vector<LinkPointer> owing_;                         // have credits to send
-  std::vector<LinkPointer> draining_;                      // nothing more comes but what is in the queue
-  std::vector<LinkPointer> recovering_;                    // their queue pairs are replaced
-  std::vector<LinkPointer> retired_;                       // lost; payloads of the last poll may be theirs
-  std::unordered_map<Rank, Status> departed_;              // reported to the worker: nobody connects to them again
-  std::uint64_t polled_ = 0;                               // entries of the completion queue, ever
+  std::vector<std::pair<Link*, Buffer*>> consumed_;  // receives of the last poll, and some of those before
+  std::vector<LinkPointer> owing_;                   // have credits to send
+  std::vector<LinkPointer> draining_;                // nothing more comes but what is in the queue
+  std::vector<LinkPointer> recovering_;              // their queue pairs are replaced
+  std::vector<LinkPointer> retired_;                 // lost; payloads of the last poll may be theirs
+  std::unordered_map<Rank, Status> departed_;        // reported to the worker: nobody connects to them again
+  std::uint64_t polled_ = 0;                         // entries of the completion queue, ever
   std::array<ibv_wc, 16> entries_;
   std::size_t waiting_entries_ = 0;  // polled while arming, at the front of entries_
   std::unique_ptr<Control> control_;

@@ -45,6 +45,32 @@ std::size_t VerbsTransport::poll(std::span<Completion> completions) noexcept {
   return n;
 }
 
+// nullptr: of a queue pair that is gone.
+VerbsTransport::LinkPointer* VerbsTransport::find_pair(std::uint32_t number) noexcept {
+  auto found = pairs_.find(number);
+  if (found == pairs_.end() && mailbox_.pending()) {
+    handle_events();  // the link was announced before its first message could come
+    found = pairs_.find(number);
+  }
+  if (found == pairs_.end()) return nullptr;
+  last_number_ = number;
+  last_pair_ = &found->second;
+  return last_pair_;
+}
+
+// True: `out` is filled in.
+inline bool VerbsTransport::handle(const ibv_wc& entry, Completion& out) {
+  const bool same = last_pair_ != nullptr && last_number_ == entry.qp_num;
+  LinkPointer* const known = same ? last_pair_ : find_pair(entry.qp_num);
+  Buffer* const buffer = received_buffer(entry.wr_id);
+  if (known == nullptr) [[unlikely]] {
+    if (buffer != nullptr) consumed_.emplace_back(nullptr, buffer);
+    return false;
+  }
+  if (buffer != nullptr) return handle_receive(*known, entry, *buffer, out);
+  return handle_send(*known, entry, out);
+}
+
 // `idle`: the queue was found empty.
 std::size_t VerbsTransport::poll_queue(std::span<Completion> out, bool& idle) noexcept {
   const std::size_t most = std::min(out.size(), entries_.size());
@@ -64,40 +90,13 @@ std::size_t VerbsTransport::poll_queue(std::span<Completion> out, bool& idle) no
   return n;
 }
 
-VerbsTransport::LinkPointer* VerbsTransport::find_pair(std::uint32_t number) noexcept {
-  if (last_pair_ != nullptr && last_number_ == number) [[likely]]
-    return last_pair_;
-  auto found = pairs_.find(number);
-  if (found == pairs_.end() && mailbox_.pending()) {
-    handle_events();  // the link was announced before its first message could come
-    found = pairs_.find(number);
-  }
-  if (found == pairs_.end()) return nullptr;
-  last_number_ = number;
-  last_pair_ = &found->second;
-  return last_pair_;
-}
-
-// True: `out` is filled in.
-bool VerbsTransport::handle(const ibv_wc& entry, Completion& out) {
-  LinkPointer* const known = find_pair(entry.qp_num);
-  Buffer* const buffer = received_buffer(entry.wr_id);
-  if (known == nullptr) [[unlikely]] {
-    // Of a queue pair that is gone.
-    if (buffer != nullptr) consumed_.emplace_back(nullptr, buffer);
-    return false;
-  }
-  if (buffer != nullptr) return handle_receive(*known, entry, *buffer, out);
-  return handle_send(*known, entry, out);
-}
-
 bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry, Buffer& buffer, Completion& out) {
   if (entry.status != IBV_WC_SUCCESS) [[unlikely]] {
     consumed_.emplace_back(nullptr, &buffer);  // no frame, no credit
     if (entry.status != IBV_WC_WR_FLUSH_ERR) posting_.fail(link, ErrorCode::transport, explain(*link, entry));
     return false;
   }
-  consumed_.emplace_back(link, &buffer);
+  consumed_.emplace_back(link.get(), &buffer);
   ++link->received;
   if (entry.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
     out = {.kind = Completion::Kind::notify, .peer = link->rank(), .imm = ntohl(entry.imm_data)};
@@ -132,27 +131,27 @@ bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry
   return true;
 }
 
-bool VerbsTransport::handle_send(const LinkPointer& link, const ibv_wc& entry, Completion& out) {
+bool VerbsTransport::handle_send(const LinkPointer& pointer, const ibv_wc& entry, Completion& out) {
+  Link& link = *pointer;
   const std::uint64_t number = entry.wr_id >> 1;
-  if (number < link->completed || number >= link->posted) return false;
-  if (link->state == Link::State::recovering) [[unlikely]]
-    if (link->recovery.step != Recovery::Step::drain || may_pass(entry.status)) return false;
-  const Slot slot = link->slot(number);
-  const bool succeeded = entry.status == IBV_WC_SUCCESS;
+  if (number < link.completed || number >= link.posted) return false;
+  if (link.state == Link::State::recovering) [[unlikely]]
+    if (link.recovery.step != Recovery::Step::drain || may_pass(entry.status)) return false;
   // Those before it have succeeded: mostly without a completion of their own, else theirs is lost.
-  if (number > link->completed) {
-    for (std::uint64_t before = link->completed; before < number; ++before)
-      if (const Slot& quiet = link->slot(before); quiet.report) [[unlikely]]
-        posting_.completions.done_later(link->rank(), quiet.cookie);
-    retire(*link, posting_, number - 1, true);
-  }
-  if (!succeeded && may_pass(entry.status) && begins_recovery(link, entry)) [[unlikely]]
-    return false;
-  retire(*link, posting_, number, succeeded);
-  if (succeeded) [[likely]] {
-    if (slot.report) out = {.kind = Completion::Kind::done, .peer = link->rank(), .cookie = slot.cookie};
-    return slot.report;
-  }
+  for (; link.completed < number; retire(link, posting_, link.completed, true))
+    if (const Slot& quiet = link.slot(link.completed); quiet.report) [[unlikely]]
+      posting_.completions.done_later(link.rank(), quiet.cookie);
+  const Slot& slot = link.slot(number);  // as it is until the next request is posted
+  if (entry.status != IBV_WC_SUCCESS) [[unlikely]]
+    return handle_failure(pointer, entry, slot, out);
+  retire(link, posting_, number, true);
+  if (slot.report) out = {.kind = Completion::Kind::done, .peer = link.rank(), .cookie = slot.cookie};
+  return slot.report;
+}
+
+bool VerbsTransport::handle_failure(const LinkPointer& link, const ibv_wc& entry, const Slot& slot, Completion& out) {
+  if (may_pass(entry.status) && begins_recovery(link, entry)) return false;
+  retire(*link, posting_, entry.wr_id >> 1, false);
   if (entry.status != IBV_WC_WR_FLUSH_ERR) posting_.fail(link, ErrorCode::transport, explain(*link, entry));
   if (slot.op == core::Op::send) return false;  // its buffer is free; the peer is given up
   out = {.kind = Completion::Kind::done,
@@ -180,9 +179,9 @@ void VerbsTransport::recycle() noexcept {
     post_again(std::span(buffers).first(n));
   }
   for (const auto& [link, buffer] : consumed_) {
-    if (!link || !link->connection) continue;
+    if (link == nullptr || !link->connection) continue;
     // Half of what it may send: it gets the rest before it runs out.
-    if (++link->owed == link->connection->granted / 2) owing_.push_back(link);
+    if (++link->owed == link->connection->granted / 2) owing_.push_back(link->shared_from_this());
   }
   consumed_.clear();
 }

@@ -48,10 +48,10 @@ def arguments(words):
 class Session:
     """One call of ./dev bench."""
 
-    def __init__(self, options, out=sys.stdout):
+    def __init__(self, options, out=sys.stdout, tests=None):
         self.options, self._out = options, out
         self.results, self.failures = Results(), []
-        self.tests = [test for test in plan.tests(options.quick) if test.id in options.tests]
+        self.tests = [test for test in tests or plan.tests(options.quick) if test.id in options.tests]
 
     def say(self, words=""):
         print(words, file=self._out, flush=True)
@@ -83,16 +83,20 @@ class Session:
     def document(self, runtimes, description):
         """bench.json."""
         options = self.options
-        charts = [chart(test, self.results) for test in self.tests if test.chart and self.results.runtimes(test.id)]
         words = [*(["--quick"] if options.quick else []), "--rounds", str(options.rounds), "--peers", options.peers]
+        return self.document_of("Godwit and its peers within a node", words, runtimes, description,
+                                targets.judge(self.results, options.tests))
+
+    def document_of(self, title, words, runtimes, description, verdicts):
+        charts = [chart(test, self.results) for test in self.tests if test.chart and self.results.runtimes(test.id)]
         return {
-            "title": "Godwit and its peers within a node",
+            "title": title,
             "command": f"./dev bench {shlex.join(words)}",
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "machine": description,
             "runtimes": [{"name": r.name, "version": r.version, "about": r.about} for r in runtimes],
             "charts": charts,
-            "targets": targets.judge(self.results, options.tests),
+            "targets": verdicts,
         }
 
 
@@ -100,6 +104,13 @@ def chart(test, results):
     return {"id": test.id, "title": test.title, "x_label": test.x_label, "y_label": test.unit,
             "x_scale": "log2" if test.by_size else "category", "y_scale": "log" if test.by_size else "linear",
             "better": test.better, "series": results.series(test.id)}
+
+
+def show(session):
+    session.say()
+    for test in session.tests:
+        if session.results.runtimes(test.id):
+            session.say(text.table(test, session.results))
 
 
 def render(session, place, path):
@@ -113,6 +124,16 @@ def render(session, place, path):
         session.say(f"# wrote {path}")
 
 
+def conclude(session, place, document, path):
+    """Figures to reach, files, exit status."""
+    session.say(text.target_table(document["targets"]))
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    render(session, place, path)
+    if session.failures:
+        session.say(f"! failed: {'; '.join(session.failures)}")
+    return 1 if session.failures else 0
+
+
 def main(words):
     options = arguments(words)
     session = Session(options)
@@ -124,18 +145,8 @@ def main(words):
     session.say("# " + "; ".join(f"{name}: {value}" for name, value in description.items()))
     session.say(text.runtime_lines(runtimes))
     session.measure(runtimes)
-    session.say()
-    for test in session.tests:
-        if session.results.runtimes(test.id):
-            session.say(text.table(test, session.results))
-    document = session.document(runtimes, description)
-    session.say(text.target_table(document["targets"]))
-    path = Path(options.output) / "bench.json"
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    render(session, place, path)
-    if session.failures:
-        session.say(f"! failed: {'; '.join(session.failures)}")
-    return 1 if session.failures else 0
+    show(session)
+    return conclude(session, place, session.document(runtimes, description), Path(options.output) / "bench.json")
 
 
 if __name__ == "__main__":

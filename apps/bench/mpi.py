@@ -70,9 +70,12 @@ class Mpi:
         head, _ = read_lines(self._output("latency", "8:10"))
         self.version = library_version(head["library"])
         self.name = f"{kind} {'.'.join(self.version.split('.')[:2])}"
-        way = open_mpi_path("".join(self._run(2, ["latency", "--sizes", "8:10"], VERBOSE))) if self._open_mpi \
-            else mpich_path(head["library"])
-        self.about = f"{origin}; its default: {way}"
+        self.about = f"{origin}; {self._way(head)}"
+
+    def _way(self, head):
+        """What carries messages."""
+        return "its default: " + (open_mpi_path("".join(self._run(2, ["latency", "--sizes", "8:10"], VERBOSE)))
+                                  if self._open_mpi else mpich_path(head["library"]))
 
     def measure(self, test):
         sizes = ",".join(f"{point.size}:{point.iterations}" for point in test.points)

@@ -11,6 +11,7 @@ MACHINE = "machine"  # not a peer: what two processes do without any library
 class Point:
     size: int
     iterations: int  # round trips or messages; a tenth of them run untimed before
+    depth: int = 64  # bandwidth: that many in flight
 
     @property
     def warmup(self):
@@ -97,4 +98,22 @@ def tests(quick):
         Test("threads", "Latency at 8 B by thread mode", "us", points([8], round_trips), "thread mode"),
         Test("idle_peers", "Latency at 8 B beside idle peers", "us", points([8], round_trips), "connected peers"),
         Test("wake", "A waiting rank: its wake-up, its use of the CPU", "mixed", fixed(8, 4), "figure", chart=False),
+    )
+
+
+# Between two hosts with adapters. Emulated ones take some fifty times as long.
+def adapter_tests(emulated, all_sizes):
+    def latency(sizes):
+        return tuple(Point(size, (1000 if size <= 4 * KiB else 100) * (1 if emulated else 20)) for size in sizes)
+
+    def bandwidth(sizes):
+        return tuple(Point(size, (600 if size <= 64 * KiB else 100) * (1 if emulated else 20)) for size in sizes)
+
+    sizes = powers(2, 64 * KiB) if all_sizes else [2, 8, 64, 512, 4 * KiB, 16 * KiB, 64 * KiB]
+    return (
+        Test("write_lat", "RDMA write: latency, half round trip", "us", latency(sizes)),
+        Test("send_lat", "Send, tagged but for perftest: latency, half round trip", "us", latency(sizes)),
+        Test("read_lat", "RDMA read: latency", "us", latency(sizes)),
+        Test("write_bw", "RDMA write: bandwidth, 64 in flight", "MB/s", bandwidth([64 * KiB, MiB])),
+        Test("send_bw", "Send, tagged but for perftest: bandwidth, 64 in flight", "MB/s", bandwidth([64 * KiB, MiB])),
     )

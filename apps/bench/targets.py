@@ -170,10 +170,37 @@ TARGETS = (  # name, tests that it needs, how it is held against them
 )
 
 
-def judge(results, tests):
+def over_sizes(test, unit, limit, prefix, sizes=None):
+    """The worst size of those that both have."""
+    def target(results):
+        more = unit != "us"
+        ratios = {}
+        for x in sizes or results.xs(test, REFERENCE):
+            name, peer = best(results, test, x, "higher" if more else "lower", prefix)
+            ratios[x] = own(results, test, x) / peer
+        worst = (min if more else max)(need(ratios or None, f"godwit's {test}").values())
+        listed = ", ".join(f"{size_text(x)} {ratio:.2f}" for x, ratio in ratios.items())
+        return (f"at {'least' if more else 'most'} {limit}", f"{worst:.2f}",
+                worst >= limit if more else worst <= limit, f"by {name}: {listed}")
+    return target
+
+
+ADAPTER_TARGETS = (
+    ("write latency / perftest, worst size", ["write_lat"], over_sizes("write_lat", "us", 1.05, "perftest")),
+    ("send latency / perftest, worst size", ["send_lat"], over_sizes("send_lat", "us", 1.05, "perftest")),
+    ("read latency / perftest, worst size", ["read_lat"], over_sizes("read_lat", "us", 1.05, "perftest")),
+    ("write bandwidth / perftest, worst size", ["write_bw"], over_sizes("write_bw", "MB/s", 0.97, "perftest")),
+    ("tagged latency / UCX, worst size", ["send_lat"], over_sizes("send_lat", "us", 1.0, "UCX")),
+    ("tagged latency / Open MPI, worst size", ["send_lat"], over_sizes("send_lat", "us", 1.0, "Open MPI")),
+    ("tagged bandwidth / UCX, worst size", ["send_bw"], over_sizes("send_bw", "MB/s", 1.0, "UCX")),
+    ("tagged bandwidth / Open MPI, worst size", ["send_bw"], over_sizes("send_bw", "MB/s", 1.0, "Open MPI")),
+)
+
+
+def judge(results, tests, figures=TARGETS):
     """The list of bench.json; `tests`: the ids that were asked for."""
     verdicts = []
-    for name, needed, target in TARGETS:
+    for name, needed, target in figures:
         if not set(needed) <= set(tests):
             continue
         try:

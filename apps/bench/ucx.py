@@ -36,9 +36,9 @@ class Ucx:
         "latency": ("tag_lat", "", "50.0_percentile_lat", 1),
         "am_latency": ("ucp_am_lat", "", "50.0_percentile_lat", 1),
         "put_latency": ("ucp_put_lat", "", "50.0_percentile_lat", 1),
-        "bandwidth": ("tag_bw", "-O 64", "overall_bw", MiB / 1e6),
-        "put_bandwidth": ("ucp_put_bw", "-O 64", "overall_bw", MiB / 1e6),
-        "rate": ("tag_bw", "-O 64", "overall_mr", 1),
+        "bandwidth": ("tag_bw", "-O {depth}", "overall_bw", MiB / 1e6),
+        "put_bandwidth": ("ucp_put_bw", "-O {depth}", "overall_bw", MiB / 1e6),
+        "rate": ("tag_bw", "-O {depth}", "overall_mr", 1),
     }
     tests = set(TESTS)
 
@@ -52,6 +52,10 @@ class Ucx:
             raise Failure(f"ucx_info says no version:\n{said(version)}")
         self.version = found[1]
         self.name = f"UCX {'.'.join(self.version.split('.')[:2])}"
+        self._choose(origin)
+
+    def _choose(self, origin):
+        """Lets it take what it takes between two processes of one host, but not TCP."""
         lanes = self._probe()
         setting = "its default"
         if not lanes or "tcp" in lanes:
@@ -63,8 +67,8 @@ class Ucx:
 
     def measure(self, test):
         name, flags, figure, factor = self.TESTS[test.id]
-        lines = [f"{point.size} -t {name} -s {point.size} -n {point.iterations} -w {point.warmup} {flags}"
-                 for point in test.points]
+        lines = [f"{point.size} -t {name} -s {point.size} -n {point.iterations} -w {point.warmup} "
+                 + flags.format(depth=point.depth) for point in test.points]
         output, _ = self._batch(lines)
         figures = read_figures(output)
         return {point.size: figures[str(point.size)][figure] * factor for point in test.points}

@@ -48,8 +48,10 @@ void on_put_done(Worker& worker, Operation& operation, ErrorCode status, std::st
 void on_get_done(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
   --operation.in_flight;
   if (status != ErrorCode::ok) return worker.complete(operation, status, std::string(detail));
-  if (!advance_transfer(operation)) return pump_transfer(worker, operation);
-  worker.complete(operation);
+  if (operation.in_flight == 0 && operation.posted == operation.size) [[likely]]
+    return worker.complete(operation);
+  advance_transfer(operation);
+  pump_transfer(worker, operation);
 }
 
 void start_atomic(Worker& worker, Operation& operation) {
@@ -69,8 +71,9 @@ void start_atomic(Worker& worker, Operation& operation) {
 
 void on_atomic_done(Worker& worker, Operation& operation, ErrorCode status, std::string_view detail) {
   --operation.in_flight;
-  if (status == ErrorCode::ok && operation.result != nullptr) *operation.result = operation.fetched;
-  worker.complete(operation, status, std::string(detail));
+  if (status != ErrorCode::ok) return worker.complete(operation, status, std::string(detail));
+  if (operation.result != nullptr) *operation.result = operation.fetched;
+  worker.complete(operation);
 }
 
 }  // namespace
@@ -105,6 +108,14 @@ const Protocol compare_swap_direct_protocol{"compare_swap/direct",
                                             atomic_cost,
                                             start_atomic,
                                             on_atomic_done};
+
+void started_get(Worker& worker, Operation& operation) {
+  operation.protocol = &get_direct_protocol;
+  operation.state = Operation::State::moving;
+  operation.posted = operation.size;
+  ++operation.in_flight;
+  worker.set_posting(operation, true);  // see pump_transfer()
+}
 
 void on_notify(Worker& worker, Peer&, const WireHeader& header, std::span<const std::byte>) {
   worker.regions().notify(static_cast<std::uint32_t>(header.tag));
