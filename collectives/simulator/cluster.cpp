@@ -72,10 +72,14 @@ double Cluster::copied_s(std::uint64_t bytes) const noexcept {
 
 const std::vector<KnownWire>& known_inside() {
   static const std::vector<KnownWire> list{
-      {"nvlink3", {1.0 * us, 0.5 * us, 240 * GBps}, "A100 through NVSwitch: 300 GB/s on the wires, 80 % of it payload"},
-      {"nvlink4", {0.8 * us, 0.5 * us, 370 * GBps}, "H100 through NVSwitch: 450 GB/s on the wires, 82 % of it payload"},
-      {"pcie4", {1.5 * us, 0.5 * us, 25 * GBps}, "16 lanes: 31.5 GB/s on the wires, 80 % of it payload"},
-      {"pcie5", {1.5 * us, 0.5 * us, 50 * GBps}, "16 lanes: 63 GB/s on the wires, 80 % of it payload"},
+      {"nvlink3",
+       {1.4 * us, 0.05 * us, 240 * GBps},
+       "A100 through NVSwitch: 300 GB/s on the wires, 80 % of it payload"},
+      {"nvlink4",
+       {1.2 * us, 0.05 * us, 370 * GBps},
+       "H100 through NVSwitch: 450 GB/s on the wires, 82 % of it payload"},
+      {"pcie4", {2.0 * us, 0.05 * us, 25 * GBps}, "16 lanes: 31.5 GB/s on the wires, 80 % of it payload"},
+      {"pcie5", {2.0 * us, 0.05 * us, 50 * GBps}, "16 lanes: 63 GB/s on the wires, 80 % of it payload"},
       {"memory", {0.15 * us, 0.1 * us, 10 * GBps}, "shared memory of a server, copied by the ranks themselves"},
   };
   return list;
