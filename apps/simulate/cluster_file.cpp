@@ -121,6 +121,7 @@ void read_ranks(const Section& section, Cluster& cluster) {
   section.number("reduce_GBps", GBps, cluster.reduce_Bps);
   section.number("copy_GBps", GBps, cluster.copy_Bps);
   section.whole("eager_bytes", cluster.eager_bytes);
+  section.whole("joint_bytes", cluster.joint_bytes);
   section.number("handshake_us", us, cluster.handshake_s);
   section.whole("chunk_bytes", cluster.chunk_bytes);
 }
@@ -131,7 +132,8 @@ const std::vector<std::string> inside_keys{"link",       "latency_us", "overhead
 const std::vector<std::string> network_keys{"link",           "latency_us",      "overhead_us", "bandwidth_GBps",
                                             "rails",          "rail_use",        "port",        "hop_us",
                                             "nodes_per_leaf", "oversubscription"};
-const std::vector<std::string> rank_keys{"reduce_GBps", "copy_GBps", "eager_bytes", "handshake_us", "chunk_bytes"};
+const std::vector<std::string> rank_keys{"reduce_GBps", "copy_GBps",    "eager_bytes",
+                                         "joint_bytes", "handshake_us", "chunk_bytes"};
 
 }  // namespace
 
@@ -179,6 +181,7 @@ std::string cluster_json(const Cluster& cluster, const std::string& about) {
   if (std::isfinite(cluster.copy_Bps)) ranks["copy_GBps"] = rounded(cluster.copy_Bps / GBps);
   constexpr std::uint64_t largest = 1'000'000'000;  // that parse_cluster() takes
   if (cluster.eager_bytes <= largest) ranks["eager_bytes"] = cluster.eager_bytes;
+  if (cluster.joint_bytes <= largest) ranks["joint_bytes"] = cluster.joint_bytes;
   ranks["handshake_us"] = rounded(cluster.handshake_s / us);
   ranks["chunk_bytes"] = cluster.chunk_bytes;
   const nlohmann::ordered_json json{{"name", cluster.name},   {"about", about},

@@ -21,7 +21,8 @@ struct Wire {
 enum class Mover : std::uint8_t {
   engine,      // copy engines, loads and stores of a GPU: the processors of the ranks are free meanwhile
   processors,  // those of the ranks. Up to eager_bytes, the sender copies into a buffer and the receiver out of it:
-               // each is busy for half of the bytes' time. Longer messages are copied by both together.
+               // each is busy for half of the bytes' time. Longer messages are copied by the receiver, and from
+               // joint_bytes on by both together.
 };
 
 /// How the messages between nodes use the rails of a node.
@@ -55,6 +56,7 @@ struct Cluster {
   double reduce_Bps = std::numeric_limits<double>::infinity();  // bytes of the result
   double copy_Bps = std::numeric_limits<double>::infinity();
   std::uint64_t eager_bytes = std::numeric_limits<std::uint64_t>::max();  // longer messages wait for their receive
+  std::uint64_t joint_bytes = 64 * 1024;                                  // see Mover::processors
   double handshake_s = 0;                                                 // what that costs, beyond the waiting
   std::uint64_t chunk_bytes = 256 * 1024;                                 // Problem::chunk_bytes
 

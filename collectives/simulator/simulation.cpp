@@ -150,7 +150,7 @@ class Simulation {
         const auto id = static_cast<MessageId>(messages_.size());
         messages_.push_back({.send = index, .channel = channel, .bytes = bytes});
         ++outcome_.messages;
-        work(seat, {Work::Then::post, Activity::Kind::overhead, id, overhead(channels_[channel], bytes), bytes});
+        work(seat, {Work::Then::post, Activity::Kind::overhead, id, overhead(channels_[channel], bytes, false), bytes});
         return;
       }
       case StepKind::recv: {
@@ -277,21 +277,27 @@ class Simulation {
   void deliver(MessageId id) {
     const Channel& channel = channels_[messages_[id].channel];
     const std::uint64_t bytes = messages_[id].bytes;
-    work(channel.to, {Work::Then::receive, Activity::Kind::overhead, id, overhead(channel, bytes), bytes});
+    work(channel.to, {Work::Then::receive, Activity::Kind::overhead, id, overhead(channel, bytes, true), bytes});
   }
 
   bool eager(std::uint64_t bytes) const noexcept { return bytes <= cluster_.eager_bytes; }
 
-  /// Of each end's processor, for one message.
-  double overhead(const Channel& channel, std::uint64_t bytes) const {
-    if (channel.path.copied && eager(bytes)) return (cluster_.copied_s(bytes) - channel.path.latency_s) / 2;
-    return channel.path.copied && !cluster_.inside_times.empty() ? 0 : channel.path.overhead_s;
+  bool joint(std::uint64_t bytes) const noexcept { return !eager(bytes) && bytes >= cluster_.joint_bytes; }
+
+  /// Of one end's processor, for one message.
+  double overhead(const Channel& channel, std::uint64_t bytes, bool receives) const {
+    const bool measured = channel.path.copied && !cluster_.inside_times.empty();
+    if (!channel.path.copied || joint(bytes)) return measured ? 0 : channel.path.overhead_s;
+    const double both = cluster_.copied_s(bytes) - channel.path.latency_s;
+    if (eager(bytes)) return both / 2;
+    const double sender = measured ? 0 : channel.path.overhead_s;
+    return receives ? both - sender : sender;
   }
 
   /// What shares the path's resources: bytes, or seconds of the processors that copy together.
   double transfer_work(const Channel& channel, std::uint64_t bytes) const {
     if (!channel.path.copied) return static_cast<double>(bytes);
-    return eager(bytes) ? 0 : cluster_.copied_s(bytes) - channel.path.latency_s - 2 * overhead(channel, bytes);
+    return joint(bytes) ? cluster_.copied_s(bytes) - channel.path.latency_s - 2 * overhead(channel, bytes, true) : 0;
   }
 
   void job_ended(std::uint64_t owner) {

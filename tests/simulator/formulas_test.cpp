@@ -148,10 +148,13 @@ TEST(Simulation, ProcessorsThatCopyShareTheirTime) {
   expect_near(full(cluster, exchange, problem), alpha + 8000 * beta + 8000 * gamma_, "eager");
   // Both messages need both processors: each runs at half the rate.
   cluster.eager_bytes = 0;
+  cluster.joint_bytes = 8000;
   expect_near(full(cluster, exchange, problem), alpha + 2 * 8000 * beta + 8000 * gamma_, "copied by both");
   // The same with times that were measured, a message of 8000 bytes being between two of them.
   cluster.inside_times = {{0, alpha}, {4000, alpha + 2000 * beta}, {16000, alpha + 14000 * beta}};
   expect_near(full(cluster, exchange, problem), alpha + 2 * 6000 * beta + 8000 * gamma_, "measured");
+  cluster.joint_bytes = 8001;
+  expect_near(full(cluster, exchange, problem), alpha + 6000 * beta + 8000 * gamma_, "copied by the receiver");
   cluster.eager_bytes = 8000;
   expect_near(full(cluster, exchange, problem), alpha + 6000 * beta + 8000 * gamma_, "measured, eager");
 }
