@@ -1,12 +1,11 @@
 #include "simulate/explain.hpp"
 
-#include "core/text.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <vector>
 
 namespace godwit::apps {
@@ -84,13 +83,23 @@ std::string busiest(const Run& run) {
 std::string explanation(const Run& run) {
   const std::vector<Activity> path = critical_path(run.outcome);
   if (path.empty()) return "#   nothing takes time\n";
-  const auto size = [](std::uint64_t bytes) { return core::format_size(static_cast<std::size_t>(bytes)); };
   return fmt::format(
       "#   critical path: {}\n#     {}\n#   busiest link: {}\n#   first rank done after {:.2f} us, last after {:.2f} "
-      "us; "
-      "memory of a rank: {} for the plan, {} scratch\n",
-      shares(path, run.outcome.seconds), way(path), busiest(run), run.outcome.first_s * 1e6, run.outcome.seconds * 1e6,
-      size(run.plan_bytes), size(run.scratch_bytes));
+      "us\n",
+      shares(path, run.outcome.seconds), way(path), busiest(run), run.outcome.first_s * 1e6, run.outcome.seconds * 1e6);
+}
+
+std::string plan_line(const collectives::Algorithm& algorithm, const collectives::Problem& problem) {
+  const auto begin = std::chrono::steady_clock::now();
+  const collectives::Plan plan(build(algorithm, problem, problem.root));
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+  const collectives::Schedule& schedule = plan.schedule();
+  // As Plan stores them: steps, dependencies and their reverse, three words for each step.
+  const std::size_t bytes = plan.size() * (sizeof(collectives::Step) + 3 * sizeof(collectives::StepIndex)) +
+                            2 * schedule.dependencies.size() * sizeof(collectives::StepIndex);
+  return fmt::format("#   plan of rank {}: {} steps, {:.1f} KB, built here in {:.0f} us; scratch {:.1f} KB\n",
+                     problem.root, plan.size(), static_cast<double>(bytes) / 1e3, took.count(),
+                     static_cast<double>(schedule.scratch_count * problem.element_size()) / 1e3);
 }
 
 }  // namespace godwit::apps

@@ -11,6 +11,7 @@
 #include <godwit/version.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace godwit::apps {
 
@@ -60,8 +61,9 @@ std::string explained(const Forecaster& forecaster, const Problem& problem, cons
   const Algorithm* const algorithm = forecaster.choice(problem);
   if (algorithm == nullptr) return fmt::format("# {}: a formula, see docs/simulator.md\n", name);
   const auto run = forecaster.observed(problem, *algorithm);
-  if (!run) return fmt::format("# {}: extrapolated from smaller runs; more --steps run it whole\n", name);
-  return fmt::format("# {}: {}\n{}", name, to_string(algorithm->cost(problem)), explanation(*run));
+  return fmt::format("# {}: {}\n{}{}", name, to_string(algorithm->cost(problem)),
+                     run ? explanation(*run) : "#   extrapolated from smaller runs: more --steps run it whole\n",
+                     plan_line(*algorithm, problem));
 }
 
 }  // namespace

@@ -14,11 +14,6 @@ namespace {
 /// Steps of one rank, about: each message is a send here and a receive there, and many are reduced.
 double steps_of(const Algorithm& algorithm, const Problem& problem) { return 3 * algorithm.cost(problem).messages + 1; }
 
-std::uint64_t bytes_of(const Schedule& schedule) {
-  return schedule.steps.size() * (sizeof(Step) + 4 * sizeof(StepIndex)) +
-         2 * schedule.dependencies.size() * sizeof(StepIndex);
-}
-
 /// Symmetrical ranks have equal parts: `count` rounded up to a multiple where ranks divide it.
 Problem evened(Problem problem) {
   const auto n = static_cast<std::uint64_t>(problem.size);
@@ -135,10 +130,7 @@ std::optional<Run> run(const Cluster& cluster, const Algorithm& algorithm, const
   std::vector<Plan> plans;
   plans.reserve(static_cast<std::size_t>(symmetry.period));
   for (Rank seat = 0; seat < symmetry.period; ++seat) {
-    Schedule schedule = build(algorithm, here, seat);
-    result.plan_bytes = std::max(result.plan_bytes, bytes_of(schedule));
-    result.scratch_bytes = std::max(result.scratch_bytes, schedule.scratch_count * here.element_size());
-    plans.emplace_back(std::move(schedule));
+    plans.emplace_back(build(algorithm, here, seat));
   }
   result.outcome = simulate(plans, result.network, symmetry, here.element_size(), with_activities);
   return result;

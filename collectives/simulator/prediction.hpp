@@ -27,7 +27,6 @@ struct Run {
   Network network;
   Symmetry symmetry;
   Outcome outcome;
-  std::uint64_t plan_bytes = 0, scratch_bytes = 0;  // of the rank that needs most
 };
 
 /// The problem as the cluster has it: its shape and chunks.

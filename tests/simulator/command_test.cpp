@@ -132,7 +132,7 @@ TEST(Table, ExplainsItself) {
   EXPECT_TRUE(contains(text, "#   critical path: ")) << text;
   EXPECT_TRUE(contains(text, "bytes on links (")) << text;
   EXPECT_TRUE(contains(text, "#   busiest link: adapter of node ")) << text;
-  EXPECT_TRUE(contains(text, "memory of a rank: ")) << text;
+  EXPECT_TRUE(contains(text, "#   plan of rank 0: ")) << text;
 }
 
 TEST(Comparison, MarksTheFastestOfEachSize) {
