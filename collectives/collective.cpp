@@ -3,6 +3,7 @@
 #include "collectives/arguments.hpp"
 #include "collectives/execution.hpp"
 #include "collectives/flags.hpp"
+#include "collectives/links.hpp"
 #include "collectives/selector.hpp"
 #include "collectives/surroundings.hpp"
 

@@ -15,17 +15,6 @@ double seconds(const Cost& cost, const LinkModel& link) noexcept {
   return cost.rounds * link.latency_s + work * std::max(1.0, link.crowding);
 }
 
-LinkModel link_in_node(double crowding) noexcept {
-  return {.latency_s = crowding > 1 ? 5e-6 : 0.6e-6, .overhead_s = 0.2e-6, .bandwidth_Bps = 8e9, .crowding = crowding};
-}
-
-LinkModel link_between_nodes(double crowding) noexcept {
-  LinkModel link = link_in_node(crowding);
-  link.latency_s += 1.5e-6;
-  link.bandwidth_Bps = 12e9;
-  return link;
-}
-
 std::string to_string(const Cost& cost) {
   const auto size = [](double bytes) { return core::format_size(static_cast<std::size_t>(bytes)); };
   std::string text = fmt::format("{:.0f} rounds, {} sent", cost.rounds, size(cost.bytes));

@@ -17,12 +17,6 @@ struct LinkModel {
   double crowding = 1;  // ranks per CPU they may use; above 1 they take turns
 };
 
-/// What the runtime reckons with, here and in the simulator. Rates of shared memory on a current server; a rank that
-/// shares its CPU is woken by the scheduler for each message.
-LinkModel link_in_node(double crowding) noexcept;
-/// Rates of a 100 Gbit/s adapter.
-LinkModel link_between_nodes(double crowding) noexcept;
-
 /// One rank's share on the critical path; `messages` is the mean over ranks. Bytes, not elements.
 struct Cost {
   double rounds = 0;    // message latencies one after the other

@@ -1,6 +1,7 @@
 #include "simulate/forecast.hpp"
 
 #include "collectives/direct.hpp"
+#include "collectives/links.hpp"
 #include "common/usage.hpp"
 
 #include <fmt/format.h>
