@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds `godwit simulate` against this machine: python3 apps/simulate/compare.py build/bin [ROUNDS]
 
-Calibrates a cluster file with `godwit perf send_lat` (two ranks, shared memory) and nothing else, predicts the
-collectives whose ranks all do the same, measures them with the *_perf programs, and prints both and the error. The least
+Calibrates a cluster file with `godwit perf send_lat` and `put_bw` (two ranks, shared memory) and nothing else, predicts
+the collectives whose ranks all do the same, measures them with the *_perf programs, and prints both and the error. The least
 of several rounds counts on either side, because the simulator knows no other load on the machine. Two ranks need two
 CPUs for themselves: with more ranks than CPUs the ranks take turns, which is not simulated. Changes nothing.
 """
@@ -42,6 +42,11 @@ def calibrated(bin_dir: Path, folder: str, rounds: int) -> dict:
         for result in found:
             time = result["latency_us"]["median"]
             times[result["size"]] = min(time, times.get(result["size"], time))
+    copies = 0.0  # a put is a memcpy; in the cache, as most copies of a collective are
+    for _ in range(rounds):
+        sizes = ["--sizes", "256K"]
+        found = results(bin_dir, folder, f"{bin_dir}/godwit", "perf", "put_bw", "--memory", "shared", *sizes)[1]
+        copies = max(copies, found[0]["bandwidth_MBps"] / 1e3)
     cluster = json.loads(run(f"{bin_dir}/godwit", "simulate", "--describe"))
     points, highest = [], 0.0
     for size in sorted(times):  # noise may make a longer message look faster
@@ -52,6 +57,7 @@ def calibrated(bin_dir: Path, folder: str, rounds: int) -> dict:
     inside["latency_us"] = points[0][1] / 2
     inside["measured_us"] = points
     eager = re.search(r"eager up to (\d+)", text)
+    cluster["ranks"]["copy_GBps"] = copies
     assert eager, f"send_lat does not say what is sent eagerly:\n{text}"
     cluster["ranks"]["eager_bytes"] = int(eager[1])
     return cluster

@@ -57,7 +57,7 @@ TEST(Folding, HoldsForLargeMessages) {
 
 TEST(Folding, HoldsWithTwoLevelsOfSwitches) { EXPECT_GE(compare_folded(two_levels(16), 128, 500, 20).size(), 4U); }
 
-TEST(Folding, HoldsFor1024Ranks) { EXPECT_GE(compare_folded(crowded(128), 1024, 4, 100).size(), 5U); }
+TEST(Folding, HoldsFor1024Ranks) { EXPECT_GE(compare_folded(crowded(128), 1024, 4, 25).size(), 5U); }
 
 TEST(Folding, NeedsASymmetry) {
   const Problem tree = problem_of(Collective::allreduce, 64, 100);
