@@ -3,6 +3,7 @@
 #include "collectives/arguments.hpp"
 #include "collectives/execution.hpp"
 #include "collectives/flags.hpp"
+#include "collectives/links.hpp"
 #include "collectives/selector.hpp"
 #include "collectives/surroundings.hpp"
 
@@ -14,19 +15,6 @@ namespace godwit::collectives {
 namespace {
 
 constexpr std::size_t cached_plans = 32;
-
-/// Rates of shared memory on a current server. A rank that shares its CPU is woken by the scheduler for each message.
-LinkModel in_node(double crowding) {
-  return {.latency_s = crowding > 1 ? 5e-6 : 0.6e-6, .overhead_s = 0.2e-6, .bandwidth_Bps = 8e9, .crowding = crowding};
-}
-
-/// Rates of a 100 Gbit/s adapter.
-LinkModel between_nodes(double crowding) {
-  LinkModel link = in_node(crowding);
-  link.latency_s += 1.5e-6;
-  link.bandwidth_Bps = 12e9;
-  return link;
-}
 
 SelectionRules rules_of(const core::CoreOptions& options) {
   SelectionRules rules = SelectionRules::parse(*options.algo, options.algo.origin());
@@ -87,8 +75,8 @@ class CollectiveContext::State final : public Execution::Owner, public Schedules
       return worker_.directory().card(group_.to_world(rank));
     });
     const double crowding = surroundings_->crowding;
-    selector_.emplace(rules_, in_node(crowding), between_nodes(crowding));
-    unruled_.emplace(SelectionRules{}, in_node(crowding), between_nodes(crowding));
+    selector_.emplace(rules_, link_in_node(crowding), link_between_nodes(crowding));
+    unruled_.emplace(SelectionRules{}, link_in_node(crowding), link_between_nodes(crowding));
   }
 
   core::Operation* run(const CollectiveCall& call, const Problem& problem, std::optional<std::uint64_t> sequence,

@@ -20,5 +20,6 @@ void add_run(CLI::App& godwit, Action& chosen, const std::vector<std::string>& a
 void add_perf(CLI::App& godwit, Action& chosen);
 void add_ibstat(CLI::App& godwit, Action& chosen);
 void add_report(CLI::App& godwit, Action& chosen);
+void add_simulate(CLI::App& godwit, Action& chosen);
 
 }  // namespace godwit::apps

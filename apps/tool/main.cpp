@@ -1,4 +1,4 @@
-// The `godwit` tool: info, run, perf, ibstat, report. One file per subcommand.
+// The `godwit` tool: info, run, perf, ibstat, report, simulate. One file per subcommand.
 #include "common/cli.hpp"
 #include "common/usage.hpp"
 #include "tool/commands.hpp"
@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
     add_perf(app, chosen);
     add_ibstat(app, chosen);
     add_report(app, chosen);
+    add_simulate(app, chosen);
     parse_command_line(app, words);
     return chosen();
   });

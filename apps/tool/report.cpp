@@ -4,15 +4,11 @@
 #include "report/page.hpp"
 #include "report/read.hpp"
 #include "tool/commands.hpp"
+#include "tool/file_text.hpp"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 namespace godwit::apps {
@@ -24,22 +20,11 @@ struct ReportWords {
   std::string html, svg;
 };
 
-std::string contents_of(const std::string& path) {
-  if (std::filesystem::is_directory(path))
-    throw std::runtime_error(fmt::format("{}: cannot be read: Is a directory", path));
-  std::ifstream file(path, std::ios::binary);
-  const int why = errno;
-  if (!file) throw std::runtime_error(fmt::format("{}: cannot be read: {}", path, std::strerror(why)));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) throw std::runtime_error(fmt::format("{}: reading failed", path));
-  return text;
-}
-
 int write_report(const ReportWords& words) {
   if (words.html.empty() && words.svg.empty()) throw UsageError("report: name what to write: -o FILE.html, --svg FILE");
   OutputFile html("-o", words.html), svg("--svg", words.svg);
   std::vector<report::Input> inputs;
-  for (const std::string& file : words.files) inputs.push_back({.file = file, .text = contents_of(file)});
+  for (const std::string& file : words.files) inputs.push_back({.file = file, .text = file_text(file)});
   const report::Document document = report::read_documents(inputs);
   if (html.wanted()) html.write(report::html_page(document));
   if (svg.wanted()) svg.write(report::svg_picture(document));
