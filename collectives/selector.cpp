@@ -13,13 +13,14 @@
 namespace godwit::collectives {
 
 std::vector<Selector::Candidate> Selector::candidates(const Problem& problem) const {
-  const LinkModel& link = problem.shape.nodes > 1 ? between_nodes_ : in_node_;
+  const bool far = problem.shape.nodes > 1;
   std::vector<Candidate> found;
   for (const Algorithm* algorithm : algorithms()) {
     if (algorithm->collective != problem.collective || !algorithm->applies(problem)) continue;
     if (!rules_.allows(*algorithm, problem)) continue;
     const Cost cost = algorithm->cost(problem);
-    found.push_back({algorithm, cost, seconds(cost, link)});
+    const double price = far ? seconds(cost, in_node_, between_nodes_) : seconds(cost, in_node_);
+    found.push_back({algorithm, cost, price});
   }
   std::ranges::stable_sort(found, {}, &Candidate::seconds);
   return found;

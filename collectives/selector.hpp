@@ -19,7 +19,7 @@ class Selector {
     double seconds;
   };
 
-  /// `in_node` prices communicators of one node, `between_nodes` all others.
+  /// `in_node` prices what stays in a node, `between_nodes` the rest.
   Selector(SelectionRules rules, const LinkModel& in_node, const LinkModel& between_nodes)
       : rules_(std::move(rules)), in_node_(in_node), between_nodes_(between_nodes) {}
 
