@@ -76,6 +76,6 @@ Cost cost_pat(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm allgather_pat{"pat", "", Collective::allgather, always, cost_pat, build_pat};
+extern const Algorithm allgather_pat{"pat", "", Collective::allgather, always, cost_pat, build_pat, true};
 
 }  // namespace godwit::collectives

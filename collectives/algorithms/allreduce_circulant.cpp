@@ -32,7 +32,7 @@ Cost cost_circulant(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm allreduce_circulant{"circulant",    "", Collective::allreduce, if_commutative, cost_circulant,
-                                           build_circulant};
+extern const Algorithm allreduce_circulant{"circulant",     "",  Collective::allreduce, if_commutative, cost_circulant,
+                                           build_circulant, true};
 
 }  // namespace godwit::collectives

@@ -40,7 +40,7 @@ Cost cost_double_tree(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm allreduce_double_tree{"double_tree",  "tree",           Collective::allreduce,
-                                             if_commutative, cost_double_tree, build_double_tree};
+extern const Algorithm allreduce_double_tree{
+    "double_tree", "tree", Collective::allreduce, if_commutative, cost_double_tree, build_double_tree, true};
 
 }  // namespace godwit::collectives

@@ -33,6 +33,7 @@ Cost cost_kary(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm allreduce_kary{"kary", "tree", Collective::allreduce, if_commutative, cost_kary, build_kary};
+extern const Algorithm allreduce_kary{"kary",     "tree", Collective::allreduce, if_commutative, cost_kary,
+                                      build_kary, true};
 
 }  // namespace godwit::collectives

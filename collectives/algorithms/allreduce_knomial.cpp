@@ -31,6 +31,7 @@ Cost cost_knomial(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm allreduce_knomial{"knomial", "tree", Collective::allreduce, always, cost_knomial, build_knomial};
+extern const Algorithm allreduce_knomial{"knomial",     "tree", Collective::allreduce, always, cost_knomial,
+                                         build_knomial, true};
 
 }  // namespace godwit::collectives

@@ -79,6 +79,6 @@ Cost cost_ring_channels(const Problem& problem) noexcept {
 }  // namespace
 
 extern const Algorithm allreduce_ring_channels{
-    "ring_channels", "ring", Collective::allreduce, if_channels, cost_ring_channels, build_ring_channels};
+    "ring_channels", "ring", Collective::allreduce, if_channels, cost_ring_channels, build_ring_channels, true};
 
 }  // namespace godwit::collectives

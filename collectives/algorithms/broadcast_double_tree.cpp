@@ -31,7 +31,7 @@ Cost cost_double_tree(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm broadcast_double_tree{"double_tree", "tree",           Collective::broadcast,
-                                             always,        cost_double_tree, build_double_tree};
+extern const Algorithm broadcast_double_tree{"double_tree",     "tree", Collective::broadcast, always, cost_double_tree,
+                                             build_double_tree, true};
 
 }  // namespace godwit::collectives

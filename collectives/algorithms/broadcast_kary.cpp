@@ -29,6 +29,6 @@ Cost cost_kary(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm broadcast_kary{"kary", "tree", Collective::broadcast, always, cost_kary, build_kary};
+extern const Algorithm broadcast_kary{"kary", "tree", Collective::broadcast, always, cost_kary, build_kary, true};
 
 }  // namespace godwit::collectives

@@ -25,6 +25,7 @@ Cost cost_knomial(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm broadcast_knomial{"knomial", "tree", Collective::broadcast, always, cost_knomial, build_knomial};
+extern const Algorithm broadcast_knomial{"knomial",     "tree", Collective::broadcast, always, cost_knomial,
+                                         build_knomial, true};
 
 }  // namespace godwit::collectives

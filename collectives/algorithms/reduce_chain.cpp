@@ -49,6 +49,6 @@ Cost cost_chain(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm reduce_chain{"chain", "ring", Collective::reduce, keeps_order, cost_chain, build_chain};
+extern const Algorithm reduce_chain{"chain", "ring", Collective::reduce, keeps_order, cost_chain, build_chain, true};
 
 }  // namespace godwit::collectives

@@ -34,6 +34,6 @@ Cost cost_kary(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm reduce_kary{"kary", "tree", Collective::reduce, if_commutative, cost_kary, build_kary};
+extern const Algorithm reduce_kary{"kary", "tree", Collective::reduce, if_commutative, cost_kary, build_kary, true};
 
 }  // namespace godwit::collectives

@@ -33,6 +33,7 @@ Cost cost_knomial(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm reduce_knomial{"knomial", "tree", Collective::reduce, keeps_order, cost_knomial, build_knomial};
+extern const Algorithm reduce_knomial{"knomial",     "tree", Collective::reduce, keeps_order, cost_knomial,
+                                      build_knomial, true};
 
 }  // namespace godwit::collectives

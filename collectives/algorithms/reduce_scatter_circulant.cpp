@@ -29,6 +29,6 @@ Cost cost_circulant(const Problem& problem) noexcept {
 }  // namespace
 
 extern const Algorithm reduce_scatter_circulant{
-    "circulant", "", Collective::reduce_scatter, if_commutative, cost_circulant, build_circulant};
+    "circulant", "", Collective::reduce_scatter, if_commutative, cost_circulant, build_circulant, true};
 
 }  // namespace godwit::collectives

@@ -108,6 +108,7 @@ Cost cost_pat(const Problem& problem) noexcept {
 
 }  // namespace
 
-extern const Algorithm reduce_scatter_pat{"pat", "", Collective::reduce_scatter, if_commutative, cost_pat, build_pat};
+extern const Algorithm reduce_scatter_pat{"pat",     "",  Collective::reduce_scatter, if_commutative, cost_pat,
+                                          build_pat, true};
 
 }  // namespace godwit::collectives
