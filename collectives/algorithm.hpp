@@ -18,6 +18,8 @@ struct Algorithm {
   Cost (*cost)(const Problem&) noexcept;
   /// States the steps of builder.rank().
   void (*build)(ScheduleBuilder&);
+  /// Within a node its price has not been confirmed by measurement: there it comes after all others.
+  bool for_several_nodes = false;
 };
 
 /// All algorithms, grouped by collective.

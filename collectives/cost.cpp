@@ -15,6 +15,22 @@ double seconds(const Cost& cost, const LinkModel& link) noexcept {
   return cost.rounds * link.latency_s + work * std::max(1.0, link.crowding);
 }
 
+double seconds(const Cost& cost, const LinkModel& near, const LinkModel& far) noexcept {
+  const double work = cost.messages * far.overhead_s + cost.near_bytes / near.bandwidth_Bps +
+                      (cost.bytes - cost.near_bytes) * cost.sharing / far.bandwidth_Bps +
+                      cost.reduced / far.reduce_Bps + cost.copied / far.copy_Bps;
+  return cost.near_rounds * near.latency_s + (cost.rounds - cost.near_rounds) * far.latency_s +
+         work * std::max(1.0, far.crowding);
+}
+
+Cost at_all_distances(const Problem& problem, Cost cost) noexcept {
+  if (problem.shape.nodes <= 1) return cost;
+  const double inside = log2_ceil(problem.shape.ranks_per_node), all = log2_ceil(problem.size);
+  cost.near_rounds = cost.rounds * std::min(1.0, inside / std::max(1.0, all));
+  cost.sharing = problem.shape.ranks_per_node;
+  return cost;
+}
+
 std::string to_string(const Cost& cost) {
   const auto size = [](double bytes) { return core::format_size(static_cast<std::size_t>(bytes)); };
   std::string text = fmt::format("{:.0f} rounds, {} sent", cost.rounds, size(cost.bytes));

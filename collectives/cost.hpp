@@ -24,10 +24,15 @@ struct Cost {
   double messages = 0;  // sent by a rank
   double reduced = 0;
   double copied = 0;
+  double near_rounds = 0;  // of `rounds`: between ranks of one node
+  double near_bytes = 0;   // of `bytes`
+  double sharing = 1;      // ranks of a node that send to others at the same time, through its one adapter
 };
 
 /// Predicted time: rounds * latency + (messages * overhead + bytes / bandwidth + ...) * crowding.
 double seconds(const Cost& cost, const LinkModel& link) noexcept;
+/// On several nodes: what stays in a node is priced by `near`, the rest by `far`.
+double seconds(const Cost& cost, const LinkModel& near, const LinkModel& far) noexcept;
 /// "2 rounds, 64K sent, 32K reduced".
 std::string to_string(const Cost& cost);
 
@@ -38,6 +43,10 @@ struct Terms {
   explicit Terms(const Problem& problem) noexcept;
   double n, bytes, block, rounds, power, halvings, fold, others, share;
 };
+
+/// For algorithms in which all ranks talk to ranks at all distances: on several nodes, the ranks of each share its
+/// adapter, and the rounds of short distances stay inside.
+Cost at_all_distances(const Problem& problem, Cost cost) noexcept;
 
 /// Messages that `bytes` become when cut into chunks (at least 1).
 double pieces(const Problem& problem, double bytes) noexcept;

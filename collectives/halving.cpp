@@ -1,18 +1,24 @@
 #include "collectives/halving.hpp"
 
+#include <utility>
+
 namespace godwit::collectives {
 
-Fold::Fold(const ScheduleBuilder& b, Rank root)
-    : root_(root), participants_(power_of_two_below(b.size())), extra_(b.size() - participants_) {
-  if (b.rank() >= 2 * extra_) {
-    index_ = b.rank() - extra_;
+Fold::Fold(Team team, int root)
+    : team_(std::move(team)),
+      root_(root),
+      participants_(power_of_two_below(team_.size())),
+      extra_(team_.size() - participants_) {
+  const int me = team_.me;
+  if (me >= 2 * extra_) {
+    index_ = me - extra_;
     return;
   }
-  partner_ = b.rank() ^ 1;
-  if (rank_of(b.rank() / 2) == b.rank()) index_ = b.rank() / 2;
+  partner_ = me ^ 1;
+  if (member_of(me / 2) == me) index_ = me / 2;
 }
 
-Rank Fold::rank_of(int index) const noexcept {
+int Fold::member_of(int index) const noexcept {
   if (index >= extra_) return index + extra_;
   return root_ == 2 * index ? 2 * index : 2 * index + 1;
 }
@@ -25,9 +31,24 @@ Place fold_in(ScheduleBuilder& b, const Fold& fold, Place source, Place accumula
     b.send_chunks(fold.partner(), source, count);
     return source;
   }
-  const Order order = b.rank() < fold.partner() ? Order::mine_first : Order::mine_last;
+  const Order order = fold.before_partner() ? Order::mine_first : Order::mine_last;
   b.recv_reduce(fold.partner(), source, accumulator, count, order);
   return accumulator;
+}
+
+void doubling_allreduce(ScheduleBuilder& b, const Fold& fold, Place source, Place target, std::uint64_t count) {
+  Place current = fold_in(b, fold, source, target, count);
+  if (!fold.stays()) return b.recv_chunks(fold.partner(), target, count);
+  for (int distance = 1; distance < fold.participants(); distance *= 2) {
+    const int other = fold.index() ^ distance;
+    b.send_chunks(fold.rank_of(other), current, count);
+    b.recv_reduce(fold.rank_of(other), current, target, count,
+                  fold.index() < other ? Order::mine_first : Order::mine_last);
+    current = target;
+  }
+  b.copy(current, target, count);  // a single rank has not reduced anything
+  b.finish(target, count);
+  if (fold.paired()) b.send_chunks(fold.partner(), target, count);
 }
 
 Place halving_reduce_scatter(ScheduleBuilder& b, const Fold& fold, Place current, Place accumulator,

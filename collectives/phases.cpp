@@ -40,40 +40,43 @@ void for_each_run(const ScheduleBuilder& b, Rank root, int first, int span,
   if (before_wrap < span) visit(first + before_wrap, span - before_wrap);
 }
 
-void ring_reduce_scatter(ScheduleBuilder& b, Place source, Place target, const Blocks& blocks) {
-  const int n = b.size();
-  const Rank left = (b.rank() + n - 1) % n, right = (b.rank() + 1) % n;
-  std::uint64_t longest = 0;
-  for (int j = 0; j < n; ++j) longest = std::max(longest, blocks(j).size());
+void Ring::prepare(ScheduleBuilder& b) {
+  for (int j = 0; j < team_.size(); ++j) longest_ = std::max(longest_, blocks_(j).size());
   // Partial results wait for their onward journey in two blocks by turns. One would not do: its reuse would wait
   // for the right neighbour, which waits for its own, all around the ring.
-  const Place turns = n > 2 ? b.scratch(2 * longest) : Place{};
-  const auto partial = [&](int step) { return turns + static_cast<std::uint64_t>(step % 2) * longest; };
-  for (int step = 0; step < n - 1; ++step) {
-    const Range out = blocks((b.rank() - step - 1 + 2 * n) % n);
-    b.send_chunks(right, step == 0 ? source + out.begin : partial(step - 1), out.size());
-    const Range in = blocks((b.rank() - step - 2 + 2 * n) % n);
-    if (step == n - 2) {
-      b.recv_reduce(left, source + in.begin, target, in.size(), Order::mine_last);
-      return;
-    }
-    for_each_chunk(b.problem(), in.size(), [&](std::uint64_t offset, std::uint64_t count) {
-      const Place piece = partial(step) + offset;
-      b.recv(left, piece, count);
-      b.reduce(piece, source + in.begin + offset, piece, count);
-    });
+  if (team_.size() > 2) turns_ = b.scratch(2 * longest_);
+}
+
+void Ring::reduce_scatter(ScheduleBuilder& b, int step, Place source, Place target) const {
+  const Range out = block(-step - 1), in = block(-step - 2);
+  b.send_chunks(right(), step == 0 ? source + out.begin : partial(step - 1), out.size());
+  if (step == steps() - 1) {
+    b.recv_reduce(left(), source + in.begin, target, in.size(), Order::mine_last);
+    return;
   }
-  b.copy(source + blocks(0).begin, target, blocks(0).size());  // the only rank
+  for_each_chunk(b.problem(), in.size(), [&](std::uint64_t offset, std::uint64_t count) {
+    const Place piece = partial(step) + offset;
+    b.recv(left(), piece, count);
+    b.reduce(piece, source + in.begin + offset, piece, count);
+  });
+}
+
+void Ring::allgather(ScheduleBuilder& b, int step, Place base) const {
+  const Range out = block(-step), in = block(-step - 1);
+  b.send_chunks(right(), base + out.begin, out.size());
+  b.recv_chunks(left(), base + in.begin, in.size());
+}
+
+void ring_reduce_scatter(ScheduleBuilder& b, Place source, Place target, const Blocks& blocks) {
+  Ring ring(everybody(b), blocks);
+  ring.prepare(b);
+  for (int step = 0; step < ring.steps(); ++step) ring.reduce_scatter(b, step, source, target);
+  if (ring.steps() == 0) b.copy(source + blocks(0).begin, target, blocks(0).size());
 }
 
 void ring_allgather(ScheduleBuilder& b, Place base, const Blocks& blocks) {
-  const int n = b.size();
-  for (int step = 0; step < n - 1; ++step) {
-    const Range out = blocks((b.rank() - step + n) % n);
-    const Range in = blocks((b.rank() - step - 1 + n) % n);
-    b.send_chunks((b.rank() + 1) % n, base + out.begin, out.size());
-    b.recv_chunks((b.rank() + n - 1) % n, base + in.begin, in.size());
-  }
+  const Ring ring(everybody(b), blocks);
+  for (int step = 0; step < ring.steps(); ++step) ring.allgather(b, step, base);
 }
 
 void binomial_reduce(ScheduleBuilder& b, Rank root, Place source, Place accumulator) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace godwit::collectives {
 
@@ -14,6 +15,9 @@ namespace godwit::collectives {
 struct NodeShape {
   int nodes = 1;
   int ranks_per_node = 1;
+  /// Node of each rank, numbered in the order of their first ranks; null: ranks fill one node after the other. Lives
+  /// as long as everything that has this shape.
+  const std::vector<int>* node_of = nullptr;
   friend bool operator==(const NodeShape&, const NodeShape&) = default;
 };
 

@@ -4,9 +4,10 @@
 //   rules := rule (';' rule)*      rule := [collective ':'] ['^'] word (',' word)*
 // A rule with a collective sets the algorithms of that one; a rule without is the default of all collectives that know
 // one of its words. `^` excludes the words instead of allowing only them. A word is an algorithm's name or the name of
-// a family: `ring` (ring, chain), `tree` (binomial, recursive_doubling, recursive_halving). Case, '-' and '_' do not
-// matter: Ring, RecursiveDoubling and recursive-doubling are understood. `flags` (direct.hpp) comes before all others
-// where it is allowed and applies; a rule must leave an algorithm for other calls, too.
+// a family: `ring` (ring, ring_channels, chain), `tree` (binomial, knomial, kary, double_tree, recursive_doubling,
+// recursive_halving). Case, '-' and '_' do not matter: Ring, RecursiveDoubling and recursive-doubling are understood.
+// `flags` (direct.hpp) comes before all others where it is allowed and applies; a rule must leave an algorithm for
+// other calls, too.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -9,19 +9,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace godwit::collectives {
 
 std::vector<Selector::Candidate> Selector::candidates(const Problem& problem) const {
-  const LinkModel& link = problem.shape.nodes > 1 ? between_nodes_ : in_node_;
+  const bool far = problem.shape.nodes > 1;
   std::vector<Candidate> found;
   for (const Algorithm* algorithm : algorithms()) {
     if (algorithm->collective != problem.collective || !algorithm->applies(problem)) continue;
     if (!rules_.allows(*algorithm, problem)) continue;
     const Cost cost = algorithm->cost(problem);
-    found.push_back({algorithm, cost, seconds(cost, link)});
+    const double price = far ? seconds(cost, in_node_, between_nodes_) : seconds(cost, in_node_);
+    found.push_back({algorithm, cost, price});
   }
-  std::ranges::stable_sort(found, {}, &Candidate::seconds);
+  std::ranges::stable_sort(found, {}, [far](const Candidate& candidate) {
+    return std::pair(!far && candidate.algorithm->for_several_nodes, candidate.seconds);
+  });
   return found;
 }
 
@@ -70,8 +74,9 @@ std::string row(const Selector& selector, const Problem& last, bool open_ended) 
 
 std::string selection_table(const Selector& selector, int size, NodeShape shape) {
   constexpr int first_power = 3, last_power = 30;
-  std::string text = fmt::format("{} ranks on {} {}; sizes up to, in bytes of a rank's longest buffer\n", size,
-                                 shape.nodes, shape.nodes == 1 ? "node" : "nodes");
+  std::string text = fmt::format("{} ranks on {} {}; sizes up to, in bytes of a rank's longest buffer{}\n", size,
+                                 shape.nodes, shape.nodes == 1 ? "node" : "nodes",
+                                 shape.nodes == 1 ? "; within a node, algorithms for several come last" : "");
   for (std::size_t i = 0; i < collective_count; ++i) {
     const auto collective = static_cast<Collective>(i);
     text += fmt::format("{}\n", to_string(collective));

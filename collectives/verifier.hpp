@@ -22,6 +22,11 @@ std::string verify(const std::vector<Problem>& problems, std::vector<Schedule> s
 /// All ranks have `problem`.
 std::string verify(const Algorithm& algorithm, const Problem& problem, std::uint32_t seed = 0);
 
+/// For counts of ranks at which all schedules are too many: what can be shown by those of `ranks` and of some of the
+/// ranks that they talk to. Each has a sound structure and writes its whole output, and both ends of a pair agree about
+/// the number and the lengths of their messages.
+std::string verify_sample(const Algorithm& algorithm, const Problem& problem, const std::vector<Rank>& ranks);
+
 /// The part that concerns one rank alone: dependencies, bounds, peers, writes to the input, races.
 std::string verify_structure(const Problem& problem, Rank rank, const Schedule& schedule);
 

@@ -24,7 +24,8 @@ void build_bruck(ScheduleBuilder& b) {
 
 Cost cost_bruck(const Problem& problem) noexcept {
   const Terms t(problem);
-  return {.rounds = t.rounds, .bytes = t.others * t.block, .messages = t.rounds, .copied = t.bytes};
+  return at_all_distances(problem,
+                          {.rounds = t.rounds, .bytes = t.others * t.block, .messages = t.rounds, .copied = t.bytes});
 }
 
 }  // namespace

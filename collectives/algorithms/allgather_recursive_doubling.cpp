@@ -27,7 +27,8 @@ void build_recursive_doubling(ScheduleBuilder& b) {
 Cost cost_recursive_doubling(const Problem& problem) noexcept {
   const Terms t(problem);
   const double mean = t.rounds > 0 ? t.others * t.block / t.rounds : 0;
-  return {.rounds = t.rounds, .bytes = t.others * t.block, .messages = t.rounds * pieces(problem, mean)};
+  return at_all_distances(
+      problem, {.rounds = t.rounds, .bytes = t.others * t.block, .messages = t.rounds * pieces(problem, mean)});
 }
 
 }  // namespace

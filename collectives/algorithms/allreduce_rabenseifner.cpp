@@ -29,11 +29,12 @@ void build_rabenseifner(ScheduleBuilder& b) {
 Cost cost_rabenseifner(const Problem& problem) noexcept {
   const Terms t(problem);
   const double half = t.bytes * (t.power - 1) / t.power;
-  return {.rounds = 2 * t.halvings + 2 * t.fold,
-          .bytes = 2 * half + 2 * t.fold * t.bytes,
-          .messages = 2 * t.halvings * pieces(problem, t.halvings > 0 ? half / t.halvings : 0) +
-                      2 * t.fold * pieces(problem, t.bytes),
-          .reduced = half + t.fold * t.bytes};
+  return at_all_distances(problem,
+                          {.rounds = 2 * t.halvings + 2 * t.fold,
+                           .bytes = 2 * half + 2 * t.fold * t.bytes,
+                           .messages = 2 * t.halvings * pieces(problem, t.halvings > 0 ? half / t.halvings : 0) +
+                                       2 * t.fold * pieces(problem, t.bytes),
+                           .reduced = half + t.fold * t.bytes});
 }
 
 }  // namespace

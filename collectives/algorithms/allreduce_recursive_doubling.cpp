@@ -9,29 +9,15 @@
 namespace godwit::collectives {
 namespace {
 
-void build_recursive_doubling(ScheduleBuilder& b) {
-  const Fold fold(b);
-  Place current = fold_in(b, fold, b.input(), b.output(), b.count());
-  if (!fold.stays()) return b.recv_chunks(fold.partner(), b.output(), b.count());
-  for (int distance = 1; distance < fold.participants(); distance *= 2) {
-    const int other = fold.index() ^ distance;
-    b.send_chunks(fold.rank_of(other), current, b.count());
-    b.recv_reduce(fold.rank_of(other), current, b.output(), b.count(),
-                  fold.index() < other ? Order::mine_first : Order::mine_last);
-    current = b.output();
-  }
-  b.copy(current, b.output(), b.count());  // a single rank has not reduced anything
-  b.finish(b.output(), b.count());
-  if (fold.paired()) b.send_chunks(fold.partner(), b.output(), b.count());
-}
+void build_recursive_doubling(ScheduleBuilder& b) { doubling_allreduce(b, Fold(b), b.input(), b.output(), b.count()); }
 
 Cost cost_recursive_doubling(const Problem& problem) noexcept {
   const Terms t(problem);
   const double vectors = t.halvings + 2 * t.fold;
-  return {.rounds = vectors,
-          .bytes = vectors * t.bytes,
-          .messages = vectors * pieces(problem, t.bytes),
-          .reduced = (t.halvings + t.fold) * t.bytes};
+  return at_all_distances(problem, {.rounds = vectors,
+                                    .bytes = vectors * t.bytes,
+                                    .messages = vectors * pieces(problem, t.bytes),
+                                    .reduced = (t.halvings + t.fold) * t.bytes});
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ void build_bruck(ScheduleBuilder& b) {
 Cost cost_bruck(const Problem& problem) noexcept {
   const Terms t(problem);
   const double sent = t.rounds * t.bytes / 2;
-  return {.rounds = t.rounds, .bytes = sent, .messages = t.rounds, .copied = 2 * sent + 2 * t.bytes};
+  return at_all_distances(problem,
+                          {.rounds = t.rounds, .bytes = sent, .messages = t.rounds, .copied = 2 * sent + 2 * t.bytes});
 }
 
 }  // namespace

@@ -35,7 +35,9 @@ void build_pairwise(ScheduleBuilder& b) {
 
 Cost cost_pairwise(const Problem& problem) noexcept {
   const Terms t(problem);
-  return {.rounds = std::ceil(t.others / window), .bytes = t.others * t.block, .messages = t.others, .copied = t.block};
+  return at_all_distances(
+      problem,
+      {.rounds = std::ceil(t.others / window), .bytes = t.others * t.block, .messages = t.others, .copied = t.block});
 }
 
 }  // namespace

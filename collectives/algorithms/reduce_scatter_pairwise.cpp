@@ -23,10 +23,10 @@ void build_pairwise(ScheduleBuilder& b) {
 
 Cost cost_pairwise(const Problem& problem) noexcept {
   const Terms t(problem);
-  return {.rounds = t.n > 1 ? 1.0 : 0.0,
-          .bytes = t.share * t.bytes,
-          .messages = t.others * pieces(problem, t.block),
-          .reduced = t.share * t.bytes};
+  return at_all_distances(problem, {.rounds = t.n > 1 ? 1.0 : 0.0,
+                                    .bytes = t.share * t.bytes,
+                                    .messages = t.others * pieces(problem, t.block),
+                                    .reduced = t.share * t.bytes});
 }
 
 }  // namespace

@@ -27,11 +27,12 @@ void build_recursive_halving(ScheduleBuilder& b) {
 Cost cost_recursive_halving(const Problem& problem) noexcept {
   const Terms t(problem);
   const double mean = t.halvings > 0 ? t.share * t.bytes / t.halvings : 0;
-  return {.rounds = t.halvings + 2 * t.fold,
-          .bytes = t.share * t.bytes + t.fold * (t.bytes + t.block),
-          .messages = t.halvings * pieces(problem, mean) + t.fold * pieces(problem, t.bytes + t.block),
-          .reduced = t.share * t.bytes + t.fold * t.bytes,
-          .copied = t.block};
+  return at_all_distances(problem,
+                          {.rounds = t.halvings + 2 * t.fold,
+                           .bytes = t.share * t.bytes + t.fold * (t.bytes + t.block),
+                           .messages = t.halvings * pieces(problem, mean) + t.fold * pieces(problem, t.bytes + t.block),
+                           .reduced = t.share * t.bytes + t.fold * t.bytes,
+                           .copied = t.block});
 }
 
 }  // namespace

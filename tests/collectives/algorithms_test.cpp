@@ -78,14 +78,6 @@ TEST_P(Algorithms, AreRightForAverages) {
   }
 }
 
-TEST_P(Algorithms, AreRightForManyRanks) {
-  for (int size : {64, 100, 255, 300}) {
-    Problem p = problem(size, 3);
-    p.root = size / 3;
-    prove(p, 1);
-  }
-}
-
 TEST_P(Algorithms, AreRightInAnyOrderOfRanks) {
   Problem p = problem(13, 40);
   p.chunk_bytes = 64;

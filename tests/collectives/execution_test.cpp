@@ -88,6 +88,31 @@ TEST_P(Executor, GivesTheRightNumbers) {
   }
 }
 
+TEST_P(Executor, GivesTheRightNumbersOnSeveralNodes) {
+  std::mt19937_64 random(11);
+  const std::string rule = std::string(to_string(GetParam()->collective)) + ":" + std::string(GetParam()->name);
+  const std::vector<int> equal{0, 0, 1, 1}, uneven{0, 0, 0, 1, 1, 2, 2}, dealt{0, 1, 0, 1, 0, 1};
+  for (const std::vector<int>& layout : {equal, uneven, dealt}) {
+    const int size = static_cast<int>(layout.size());
+    Problem problem{.collective = GetParam()->collective, .size = size, .count = 33};
+    problem.shape = {1 + *std::ranges::max_element(layout), size / 2, &layout};
+    if (!GetParam()->applies(problem)) continue;
+    ClusterSettings s = settings(size, {{"ALGO", rule}});
+    s.node_of = layout;
+    Ranks ranks(s);
+    for (std::size_t count : {0, 1, 33})
+      for (bool in_place : {false, true})
+        run(ranks,
+            {.collective = GetParam()->collective,
+             .count = count,
+             .type = DataType::int32,
+             .op = sum,
+             .root = size - 2},
+            in_place, random);
+    ranks.cluster.expect_clean();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Executor, testing::ValuesIn(algorithms().begin(), algorithms().end()),
                          [](const auto& test) {
                            return std::string(to_string(test.param->collective)) + "_" + std::string(test.param->name);

@@ -25,30 +25,36 @@ struct Case {
 };
 
 TEST(SelectionRules, Grammar) {
-  const std::string every_allreduce = "recursive_doubling binomial rabenseifner ring";
-  const std::string every_broadcast = "binomial chain scatter_allgather";
+  const std::string every_allreduce =
+      "recursive_doubling binomial rabenseifner ring circulant double_tree hierarchical rails ring_channels knomial "
+      "kary";
+  const std::string every_broadcast = "binomial chain scatter_allgather double_tree hierarchical knomial kary";
+  const std::string trees = "recursive_doubling binomial double_tree knomial kary";
   const std::vector<Case> cases = {
       {"", every_allreduce, every_broadcast},
       {"  ", every_allreduce, every_broadcast},
-      {"allreduce:ring", "ring", every_broadcast},
-      {"allreduce:ring,rabenseifner;broadcast:binomial", "rabenseifner ring", "binomial"},
-      {"allreduce: ring , Recursive-Doubling ; ", "recursive_doubling ring", every_broadcast},
-      {"AllReduce:RING", "ring", every_broadcast},
-      {"allreduce:^ring", "recursive_doubling binomial rabenseifner", every_broadcast},
-      {"allreduce:^ring,binomial", "recursive_doubling rabenseifner", every_broadcast},
-      {"Ring,Tree", "recursive_doubling binomial ring", "binomial chain"},
-      {"Ring", "ring", "chain"},
-      {"^Tree", "rabenseifner ring", "chain scatter_allgather"},
+      {"allreduce:ring", "ring ring_channels", every_broadcast},
+      {"allreduce:ring,rabenseifner;broadcast:binomial", "rabenseifner ring ring_channels", "binomial"},
+      {"allreduce: ring_channels , Recursive-Doubling ; ", "recursive_doubling ring_channels", every_broadcast},
+      {"AllReduce:RING", "ring ring_channels", every_broadcast},
+      {"allreduce:^ring",
+       "recursive_doubling binomial rabenseifner circulant double_tree hierarchical rails knomial kary",
+       every_broadcast},
+      {"allreduce:^ring,tree,rails", "rabenseifner circulant hierarchical", every_broadcast},
+      {"Ring,Tree", "recursive_doubling binomial ring double_tree ring_channels knomial kary",
+       "binomial chain double_tree knomial kary"},
+      {"Ring", "ring ring_channels", "chain"},
+      {"^Tree", "rabenseifner ring circulant hierarchical rails ring_channels", "chain scatter_allgather hierarchical"},
       {"rabenseifner", "rabenseifner", every_broadcast},
-      {"ring;allreduce:tree", "recursive_doubling binomial", "chain"},
-      {"allreduce:tree;ring", "recursive_doubling binomial", "chain"},
+      {"ring;allreduce:tree", trees, "chain"},
+      {"allreduce:tree;ring", trees, "chain"},
       {"broadcast:scatterallgather", every_allreduce, "scatter_allgather"},
   };
   for (const Case& c : cases) {
     const SelectionRules rules = SelectionRules::parse(c.rules);
     EXPECT_EQ(allowed(rules, Collective::allreduce), c.allreduce) << c.rules;
     EXPECT_EQ(allowed(rules, Collective::broadcast), c.broadcast) << c.rules;
-    EXPECT_EQ(allowed(rules, Collective::barrier), "dissemination") << c.rules;
+    EXPECT_EQ(allowed(rules, Collective::barrier), "dissemination hierarchical") << c.rules;
   }
 }
 
@@ -61,7 +67,7 @@ TEST(SelectionRules, ErrorsNameTheWordAndTheKnownOnes) {
       {"ring,,tree", "''", "known are"},
       {"allreduce:", "''", "known are"},
       {"^", "''", "known are"},
-      {"barrier:^dissemination", "leaves no algorithm for barrier"},
+      {"barrier:^dissemination,hierarchical", "leaves no algorithm for barrier"},
   };
   for (const auto& c : cases) {
     try {
@@ -78,12 +84,13 @@ TEST(SelectionRules, ErrorsNameTheWordAndTheKnownOnes) {
 TEST(SelectionRules, TreeThreshold) {
   SelectionRules rules;
   rules.set_tree_threshold(0);
-  EXPECT_EQ(allowed(rules, Collective::allreduce, 0), "ring");
-  EXPECT_EQ(allowed(rules, Collective::barrier, 0), "dissemination");
+  EXPECT_EQ(allowed(rules, Collective::allreduce, 0), "ring ring_channels");
+  EXPECT_EQ(allowed(rules, Collective::barrier, 0), "dissemination hierarchical");
   EXPECT_EQ(allowed(rules, Collective::gather, 0), "binomial linear");
   rules.set_tree_threshold(100);
-  EXPECT_EQ(allowed(rules, Collective::allreduce, 99), "recursive_doubling binomial rabenseifner ring");
-  EXPECT_EQ(allowed(rules, Collective::allreduce, 100), "ring");
+  EXPECT_EQ(allowed(rules, Collective::broadcast, 99),
+            "binomial chain scatter_allgather double_tree hierarchical knomial kary");
+  EXPECT_EQ(allowed(rules, Collective::broadcast, 100), "chain");
 }
 
 }  // namespace

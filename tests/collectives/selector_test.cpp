@@ -57,6 +57,29 @@ TEST(Selector, UsesTheLinkBetweenNodesForSeveralNodes) {
   EXPECT_EQ(selector.choose(problem).name, "recursive_doubling");
 }
 
+TEST(Selector, PrefersTwoLevelsBetweenNodes) {
+  const LinkModel near{.latency_s = 0.6e-6, .bandwidth_Bps = 8e9}, far{.latency_s = 2.1e-6, .bandwidth_Bps = 12e9};
+  const Selector selector({}, near, far);
+  const auto choice_of = [&](Collective collective, std::uint64_t count) {
+    return selector.choose({.collective = collective, .size = 128, .count = count, .shape = {16, 8}}).name;
+  };
+  EXPECT_EQ(choice_of(Collective::barrier, 0), "hierarchical");
+  EXPECT_EQ(choice_of(Collective::allreduce, 2048), "hierarchical");
+  EXPECT_EQ(choice_of(Collective::allreduce, 32768), "rails");
+  EXPECT_EQ(choice_of(Collective::alltoall, 8), "hierarchical");
+  EXPECT_EQ(choice_of(Collective::allgather, 4096), "hierarchical");
+  EXPECT_EQ(choice_of(Collective::reduce_scatter, 4096), "hierarchical");
+  EXPECT_EQ(choice_of(Collective::broadcast, 1 << 24), "double_tree");
+}
+
+TEST(Selector, StaysWithWhatIsMeasuredWithinANode) {
+  for (const std::string_view name : {"", "broadcast:knomial"}) {
+    const Selector selector(SelectionRules::parse(name), {}, {});
+    const Problem problem{.collective = Collective::broadcast, .size = 4, .count = 8, .shape = {1, 4}};
+    EXPECT_EQ(selector.choose(problem).name, name.empty() ? "binomial" : "knomial");
+  }
+}
+
 TEST(Selector, SaysWhatWouldApplyWhenNothingAllowedDoes) {
   const Selector selector(SelectionRules::parse("allgather:recursive_doubling"), {}, {});
   EXPECT_EQ(selector.choose({.collective = Collective::allgather, .size = 4, .count = 1}).name, "recursive_doubling");

@@ -34,6 +34,38 @@ TEST(Surroundings, CountNodesAndSharers) {
   EXPECT_EQ(found.crowding, 1);
 }
 
+std::vector<core::Card> cards_of(const std::vector<int>& nodes) {
+  std::vector<core::Card> result(nodes.size());
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    result[rank].host.boot = static_cast<std::uint64_t>(100 - nodes[rank]);  // their order does not matter
+    result[rank].cpu_count = 64;
+  }
+  return result;
+}
+
+TEST(Surroundings, KnowTheOrderOfRanks) {
+  EXPECT_EQ(look(cards(16, 8, 16, false)).node_of, nullptr) << "one full node after the other needs no list";
+  EXPECT_EQ(look(cards(13, 8, 16, false)).node_of, nullptr);
+  const std::vector<int> uneven{0, 0, 0, 1, 1, 2, 2, 2}, dealt{0, 1, 2, 0, 1, 2, 0};
+  for (const std::vector<int>& nodes : {uneven, dealt}) {
+    const Surroundings found = look(cards_of(nodes));
+    ASSERT_NE(found.shape.node_of, nullptr);
+    EXPECT_EQ(*found.shape.node_of, nodes);
+    EXPECT_EQ(found.shape.nodes, 3);
+    EXPECT_EQ(found.shape.ranks_per_node, 3);
+  }
+}
+
+TEST(Surroundings, ExtrapolateTheOrderOfRanks) {
+  std::vector<int> dealt(100);
+  for (std::size_t rank = 0; rank < dealt.size(); ++rank) dealt[rank] = static_cast<int>(rank % 8);
+  const Surroundings found = look(cards_of(dealt));
+  ASSERT_NE(found.shape.node_of, nullptr);
+  EXPECT_EQ(*found.shape.node_of, dealt);
+  EXPECT_EQ(found.shape.nodes, 8);
+  EXPECT_EQ(found.shape.ranks_per_node, 13);
+}
+
 TEST(Surroundings, ExtrapolateLargeCommunicators) {
   EXPECT_EQ(look(cards(1024, 8, 8, true)).shape, (NodeShape{128, 8}));
   EXPECT_EQ(look(cards(128, 128, 128, true)).shape, (NodeShape{1, 128}));

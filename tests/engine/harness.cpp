@@ -78,6 +78,8 @@ Cluster::Cluster(ClusterSettings settings)
     transports.push_back(fabric_->make_transport(rank));
     core::Card card;
     card.host_name = fmt::format("node{}", rank);
+    if (!settings_.node_of.empty())
+      card.host.boot = static_cast<std::uint64_t>(settings_.node_of[static_cast<std::size_t>(rank)]);
     card.pid = 1000 + static_cast<std::uint32_t>(rank);
     const auto address = transports.back()->address();
     card.addresses.emplace_back("fake", std::vector(address.begin(), address.end()));

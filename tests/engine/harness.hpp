@@ -74,6 +74,7 @@ struct ClusterSettings {
   ThreadMode mode = ThreadMode::single;
   std::vector<Rank> without_worker{};  // ranks that the test plays itself, see Rogue
   bool self = false;                   // also the self transport
+  std::vector<int> node_of{};          // of each rank, for their cards; empty: all run on one node
 };
 
 class Cluster {
