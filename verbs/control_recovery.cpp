@@ -36,6 +36,7 @@ void Control::recover(Rank peer, const PairWish& wish) {
   if (!again) rebuild.since = steady_clock::now();
   rebuild.pause = again ? std::clamp(2 * rebuild.pause, first_pause, longest_pause) : milliseconds::zero();
   rebuild.not_before = steady_clock::now() + rebuild.pause;
+  rebuild.in_use = 0;
   rebuild.released = true;
   rebuild.why = wish.why;
   rebuild.acknowledged = wish.acknowledged;
@@ -93,7 +94,8 @@ void Control::connect_pair(Session& session) {
   Rebuild& rebuild = session.rebuild;
   rebuild.fresh->connect(rebuild.theirs->pair);
   std::erase_if(pairs_, [&](const auto& entry) { return entry.second == session.peer.rank; });
-  pairs_[rebuild.fresh->address().number] = session.peer.rank;
+  rebuild.in_use = rebuild.fresh->address().number;
+  pairs_[rebuild.in_use] = session.peer.rank;
   mailbox_.push(PairMade{session.peer.rank, rebuild.round, std::move(rebuild.fresh), rebuild.theirs->acknowledged});
   rebuild.released = false;
 }
