@@ -60,8 +60,7 @@ void Control::pursue(Session& session) {
   if (rebuild.released && !rebuild.fresh && steady_clock::now() - *rebuild.since > recovery_time_)
     return give_up_recovery(session);
   try {
-    if (rebuild.released && !rebuild.fresh && steady_clock::now() >= rebuild.not_before && adapter_.port_active())
-      offer_pair(session);
+    if (rebuild.released && !rebuild.fresh && steady_clock::now() >= rebuild.not_before) offer_pair(session);
     if (rebuild.fresh && rebuild.theirs) connect_pair(session);
   } catch (const Error& error) {
     // Perhaps the route is not there yet. The next one is another round, for the peer, too.
@@ -82,6 +81,8 @@ void Control::on_port_active() {
 
 void Control::offer_pair(Session& session) {
   Rebuild& rebuild = session.rebuild;
+  rebuild.trouble = adapter_.look_again();
+  if (!rebuild.trouble.empty()) return;
   rebuild.fresh = std::make_unique<QueuePair>(adapter_);
   Recover recover;
   recover.round = rebuild.round;
