@@ -87,9 +87,9 @@ struct Link {
 
   Rank rank() const noexcept { return peer.rank; }
   std::uint64_t under_way() const noexcept { return posted - completed; }
-  Slot& slot(std::uint64_t number) noexcept { return slots[number & (slots.size() - 1)]; }
+  Slot& slot(std::uint64_t number) noexcept { return slots[number & slot_mask]; }
   /// Where the data of a short work request is kept until it is done: `inline_bytes`.
-  std::byte* copy(std::uint64_t number) noexcept { return copies.get() + (number & (slots.size() - 1)) * inline_bytes; }
+  std::byte* copy(std::uint64_t number) noexcept { return copies.get() + (number & slot_mask) * inline_bytes; }
 
   const PeerName peer;
   State state = State::connecting;
@@ -108,6 +108,7 @@ struct Link {
   std::uint64_t sent = 0;  // frames and immediates, ever
   std::uint64_t received = 0;
   std::vector<Slot> slots;  // a ring of a power of two
+  std::uint64_t slot_mask = 0;
   std::unique_ptr<std::byte[]> copies;
   int endpoints = 0;  // open ones
   ErrorCode lost_status = ErrorCode::ok;

@@ -37,9 +37,20 @@ Buffer* take_buffer(const std::shared_ptr<Link>& link, Posting& posting) noexcep
   return pool.take();
 }
 
+// What the next work request is noted in, without what post() notes. It is free until that.
+Slot& next_slot(Link& link, core::Op op) noexcept {
+  Slot& slot = link.slot(link.posted);
+  slot.op = op;
+  slot.report = false;
+  slot.buffer = nullptr;
+  slot.copy_to = nullptr;
+  slot.registered = nullptr;
+  return slot;
+}
+
 // The request gets the next slot's number. A completion is asked for where one is needed, and often enough to keep the
 // queue moving. What was posted is kept: a queue pair that replaces this one may have to post it again.
-void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, const Slot& slot) noexcept {
+void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, Slot& slot) noexcept {
   Link& to = *link;
   // Buffers that many links hold without asking for their return would never come back.
   const bool scarce = slot.buffer != nullptr && to.connection->adapter.send_buffers().in_use() > most_send_buffers / 2;
@@ -49,17 +60,16 @@ void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& requ
     to.quiet = 0;
   }
   request.wr_id = to.posted << 1;
-  Slot& kept = to.slot(to.posted);
-  kept = slot;
-  kept.opcode = static_cast<std::uint8_t>(request.opcode);
-  kept.flags = static_cast<std::uint8_t>(request.send_flags);
-  kept.immediate = request.imm_data;
-  kept.remote = request.wr.rdma.remote_addr;
-  kept.rkey = request.wr.rdma.rkey;
+  slot.opcode = static_cast<std::uint8_t>(request.opcode);
+  slot.flags = static_cast<std::uint8_t>(request.send_flags);
+  slot.immediate = request.imm_data;
+  slot.remote = request.wr.rdma.remote_addr;
+  slot.rkey = request.wr.rdma.rkey;
+  slot.bytes = 0;
   if (request.num_sge != 0) {
-    kept.local = request.sg_list->addr;
-    kept.bytes = request.sg_list->length;
-    kept.lkey = request.sg_list->lkey;
+    slot.local = request.sg_list->addr;
+    slot.bytes = request.sg_list->length;
+    slot.lkey = request.sg_list->lkey;
   }
   ++to.posted;
   ++posting.under_way;
@@ -78,6 +88,11 @@ void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& requ
                            std::strerror(error)));
 }
 
+template <class T>
+std::span<const std::byte, sizeof(T)> bytes_of(const T& value) noexcept {
+  return std::as_bytes(std::span<const T, 1>(&value, 1));
+}
+
 // Not a call for the commonest size.
 void copy_short(std::byte* to, std::span<const std::byte> data) noexcept {
   if (data.size() == sizeof(std::uint64_t)) [[likely]]
@@ -87,7 +102,8 @@ void copy_short(std::byte* to, std::span<const std::byte> data) noexcept {
 }
 
 // Two parts into one message: copied into the work request where it is short, else into a registered buffer.
-bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> head,
+template <std::size_t n>
+bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte, n> head,
                 std::span<const std::byte> payload) noexcept {
   Link& to = *link;
   const std::size_t bytes = head.size() + payload.size();
@@ -96,7 +112,7 @@ bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<c
   request.sg_list = &place;
   request.num_sge = 1;
   request.opcode = IBV_WR_SEND;
-  Slot slot;
+  Slot& slot = next_slot(to, core::Op::send);
   std::byte* data = nullptr;
   if (bytes <= to.inline_bytes) [[likely]] {
     data = to.copy(to.posted);
@@ -107,8 +123,8 @@ bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<c
     data = slot.buffer->data;
     place.lkey = slot.buffer->lkey;
   }
-  std::memcpy(data, head.data(), head.size());
-  if (!payload.empty()) std::memcpy(data + head.size(), payload.data(), payload.size());
+  std::memcpy(data, head.data(), n);
+  copy_short(data + n, payload);
   place.addr = address_of(data);
   ++to.sent;
   post(link, posting, request, slot);
@@ -195,7 +211,7 @@ void post_notify(const std::shared_ptr<Link>& link, Posting& posting, std::uint3
   if (!link->may_post) return;  // the write was not taken
   Frame frame = make_frame(*link, Frame::Kind::notify);
   frame.value = imm;
-  post_frame(link, posting, std::as_bytes(std::span(&frame, 1)), {});
+  post_frame(link, posting, bytes_of(frame), {});
 }
 
 void set_remote(ibv_send_wr& wr, const core::WorkRequest& request) noexcept {
@@ -234,7 +250,7 @@ bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const cor
     core::WireHeader header;
   } head{make_frame(*link, Frame::Kind::message), header};
   static_assert(sizeof head == message_overhead);
-  if (!post_frame(link, posting, std::as_bytes(std::span(&head, 1)), payload)) [[unlikely]] {
+  if (!post_frame(link, posting, bytes_of(head), payload)) [[unlikely]] {
     link->owed += head.frame.credits;
     return false;
   }
@@ -255,8 +271,7 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
   wr.send_flags = 0;
   wr.opcode = IBV_WR_RDMA_WRITE;
   wr.wr.rdma = {remote.address, static_cast<std::uint32_t>(remote.handle)};
-  Slot slot;
-  slot.op = core::Op::put;
+  Slot& slot = next_slot(to, core::Op::put);
   wr.imm_data = 0;
   if (data.size() <= to.inline_bytes) [[likely]] {
     wr.send_flags = IBV_SEND_INLINE;
@@ -285,7 +300,7 @@ bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept 
   if (!has_room(*link, posting)) return false;
   link->speaks_first = false;
   const Frame frame = make_frame(*link, Frame::Kind::credit);
-  return post_frame(link, posting, std::as_bytes(std::span(&frame, 1)), {});
+  return post_frame(link, posting, bytes_of(frame), {});
 }
 
 bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
@@ -295,7 +310,7 @@ bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
   ibv_sge place{};
   fill_flush(*link, request, place);
   link->quiet = 0;
-  post(link, posting, request, {});
+  post(link, posting, request, next_slot(*link, core::Op::send));
   return true;
 }
 
@@ -318,9 +333,8 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
     if (request.signalled) posting.completions.done(to.rank(), request.cookie);
     return true;
   }
-  Slot slot;
+  Slot& slot = next_slot(to, request.op);
   slot.cookie = request.cookie;
-  slot.op = request.op;
   slot.report = request.signalled;
   ibv_sge place{};
   ibv_send_wr wr{};

@@ -32,6 +32,7 @@ void VerbsTransport::on(LinkMade& made) {
   link->depth = pair.send_depth();
   link->iwarp = adapter_->iwarp();
   link->slots.resize(std::bit_ceil(link->depth));
+  link->slot_mask = link->slots.size() - 1;
   link->copies = std::make_unique_for_overwrite<std::byte[]>(link->slots.size() * link->inline_bytes);
   link->credits = made.connection->credits;
   link->connection = std::move(made.connection);
