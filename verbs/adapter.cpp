@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint32_t receives_at_once = 64;  // buffers are added in steps of this
 constexpr std::uint32_t most_completions = 32768;
-constexpr std::size_t most_ports = 8;  // of an adapter
+// Of all ports; a longer list is more than a request to the kernel may have (64 KiB).
+constexpr std::size_t most_gids = 0xffff / sizeof(ibv_gid_entry);
 
 ibv_device* find(Api& api, ibv_device** list, std::string_view name) noexcept {
   for (ibv_device** entry = list; entry != nullptr && *entry != nullptr; ++entry)
@@ -188,9 +189,11 @@ std::string Adapter::look_again() {
     return name_ + ": the port is down (`godwit ibstat`, cable, switch, `ip link`)";
   end_.lid = attributes.lid;
   if (!global_route_) return {};
-  std::vector<ibv_gid_entry> entries(most_ports * static_cast<std::size_t>(std::max(attributes.gid_tbl_len, 1)));
+  std::vector<ibv_gid_entry> entries(most_gids);
   const ssize_t count = api_.query_gid_table(context_.get(), entries.data(), entries.size());
-  entries.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (count < 0)
+    return fmt::format("{}: its GID table cannot be read: {}", name_, std::strerror(static_cast<int>(-count)));
+  entries.resize(static_cast<std::size_t>(count));
   const auto ours = std::ranges::find_if(entries, [this](const ibv_gid_entry& entry) {
     const bool version_2 = entry.gid_type == IBV_GID_TYPE_ROCE_V2;
     return entry.port_num == port_ && version_2 == (gid_type_ == GidType::roce_v2) &&

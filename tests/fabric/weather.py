@@ -46,7 +46,7 @@ def short_outage():
 
 def _recovered_from(trouble, *patterns):
     """Longer than the retransmissions last: queue pairs fail and are replaced."""
-    with godwit_run(2, program("bin/all_reduce_perf"), "-b", "8", "-e", "256K", "-f", "8", "-n", "400", "-c", "1",
+    with godwit_run(2, program("bin/all_reduce_perf"), "-b", 8, "-e", "32K", "-f", 8, "-n", 400, "-c", 1,
                     GODWIT_DEBUG="info", GODWIT_IB_TIMEOUT=12) as job:
         job.wait_for("^ +64 ")
         with trouble():
