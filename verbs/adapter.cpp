@@ -19,6 +19,8 @@ namespace {
 constexpr std::uint32_t receives_at_once = 64;  // buffers are added in steps of this
 constexpr std::uint32_t most_completions = 32768;
 constexpr std::uint32_t fewest_sends = 8192;  // of all peers, when receives are many
+// Of all ports; a longer list is more than a request to the kernel may have (64 KiB).
+constexpr std::size_t most_gids = 0xffff / sizeof(ibv_gid_entry);
 
 ibv_device* find(Api& api, ibv_device** list, std::string_view name) noexcept {
   for (ibv_device** entry = list; entry != nullptr && *entry != nullptr; ++entry)
@@ -107,6 +109,7 @@ void Adapter::describe(const DeviceFacts& device, const PortChoice& choice) {
   if (choice.gid) {
     end_.gid = choice.gid->gid;
     gid_index_ = choice.gid->index;
+    gid_type_ = choice.gid->type;
   }
   global_route_ = choice.gid.has_value() && end_.link == LinkLayer::ethernet;
   about_ = choice.gid ? fmt::format("{}, GID {} {}", name_, gid_index_, to_text(end_.gid)) : name_;
@@ -189,9 +192,27 @@ void Adapter::release_receives(std::uint32_t credits) noexcept {
   reserved_ -= credits + credit_frames;
 }
 
-bool Adapter::port_active() const noexcept {
+std::string Adapter::look_again() {
   ibv_port_attr attributes{};
-  return api_.query_port(context_.get(), port_, &attributes) == 0 && attributes.state == IBV_PORT_ACTIVE;
+  if (api_.query_port(context_.get(), port_, &attributes) != 0 || attributes.state != IBV_PORT_ACTIVE)
+    return name_ + ": the port is down (`godwit ibstat`, cable, switch, `ip link`)";
+  end_.lid = attributes.lid;
+  if (!global_route_) return {};
+  std::vector<ibv_gid_entry> entries(most_gids);
+  const ssize_t count = api_.query_gid_table(context_.get(), entries.data(), entries.size());
+  if (count < 0)
+    return fmt::format("{}: its GID table cannot be read: {}", name_, std::strerror(static_cast<int>(-count)));
+  entries.resize(static_cast<std::size_t>(count));
+  const auto ours = std::ranges::find_if(entries, [this](const ibv_gid_entry& entry) {
+    const bool version_2 = entry.gid_type == IBV_GID_TYPE_ROCE_V2;
+    return entry.port_num == port_ && version_2 == (gid_type_ == GidType::roce_v2) &&
+           std::memcmp(entry.gid.raw, end_.gid.data(), end_.gid.size()) == 0;
+  });
+  if (ours == entries.end())
+    return fmt::format("{}: its GID {} is not there any more (`godwit ibstat`, `ip address`)", name_,
+                       to_text(end_.gid));
+  gid_index_ = ours->gid_index;
+  return {};
 }
 
 std::size_t Adapter::receives() const noexcept {

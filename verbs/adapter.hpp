@@ -88,14 +88,17 @@ class Adapter {
   /// room for every buffer that there is, so only an adapter that has failed refuses.
   [[nodiscard]] int post_again(std::span<Buffer* const> buffers) noexcept;
 
+  // --- the service thread ---
+  /// Empty: the port can be used just now, and end() and gid_index() are as they are now: a port that was down may have
+  /// got another LID, and its GID another place. Else why not.
+  std::string look_again();
+
   // --- any thread ---
   /// Receive buffers for one more peer: how many frames it may have under way. Throws Error(no_memory).
   std::uint32_t reserve_receives();
   void release_receives(std::uint32_t credits) noexcept;
   /// Buffers in the receive queue or being read.
   std::size_t receives() const noexcept;
-  /// As the adapter says just now.
-  bool port_active() const noexcept;
 
  private:
   void open(const std::string& device);
@@ -112,6 +115,7 @@ class Adapter {
   bool global_route_ = false;
   bool iwarp_ = false;
   unsigned gid_index_ = 0;
+  GidType gid_type_ = GidType::infiniband;
   std::size_t max_message_ = 0;
   double bandwidth_Bps_ = 0;
   PairAddress end_;

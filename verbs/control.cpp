@@ -202,6 +202,7 @@ void Control::complete_connection(Session& session, const Hello& hello) {
 }
 
 void Control::hand_over(Session& session) {
+  session.rebuild.in_use = session.connection->pair.address().number;
   pairs_[session.connection->pair.address().number] = session.peer.rank;
   mailbox_.push(LinkMade{session.peer, std::move(session.connection)});
 }
@@ -340,8 +341,11 @@ void Control::on_pair_failed(std::uint32_t number, const std::string& why, bool 
   const auto session = pair == pairs_.end() ? sessions_.end() : sessions_.find(pair->second);
   if (session == sessions_.end()) return;
   const std::string words = fmt::format("{}: {}", session->second->peer.text(), why);
-  if (may_pass && recovers() && session->second->state == Session::State::open)
-    return mailbox_.push(PairFailed{pair->second, session->second->rebuild.round + 1, words});
+  if (may_pass && recovers() && session->second->state == Session::State::open) {
+    Rebuild& rebuild = session->second->rebuild;
+    if (rebuild.in_use == number) rebuild.in_use = 0, mailbox_.push(PairFailed{pair->second, rebuild.round + 1, words});
+    return;
+  }
   session->second->send(SideMessage::failed, std::as_bytes(std::span(std::string_view(words))));
   lose(*session->second, ErrorCode::transport, words);
 }

@@ -36,6 +36,7 @@ void Control::recover(Rank peer, const PairWish& wish) {
   if (!again) rebuild.since = steady_clock::now();
   rebuild.pause = again ? std::clamp(2 * rebuild.pause, first_pause, longest_pause) : milliseconds::zero();
   rebuild.not_before = steady_clock::now() + rebuild.pause;
+  rebuild.in_use = 0;
   rebuild.released = true;
   rebuild.why = wish.why;
   rebuild.acknowledged = wish.acknowledged;
@@ -59,8 +60,7 @@ void Control::pursue(Session& session) {
   if (rebuild.released && !rebuild.fresh && steady_clock::now() - *rebuild.since > recovery_time_)
     return give_up_recovery(session);
   try {
-    if (rebuild.released && !rebuild.fresh && steady_clock::now() >= rebuild.not_before && adapter_.port_active())
-      offer_pair(session);
+    if (rebuild.released && !rebuild.fresh && steady_clock::now() >= rebuild.not_before) offer_pair(session);
     if (rebuild.fresh && rebuild.theirs) connect_pair(session);
   } catch (const Error& error) {
     // Perhaps the route is not there yet. The next one is another round, for the peer, too.
@@ -81,6 +81,8 @@ void Control::on_port_active() {
 
 void Control::offer_pair(Session& session) {
   Rebuild& rebuild = session.rebuild;
+  rebuild.trouble = adapter_.look_again();
+  if (!rebuild.trouble.empty()) return;
   rebuild.fresh = std::make_unique<QueuePair>(adapter_);
   Recover recover;
   recover.round = rebuild.round;
@@ -93,7 +95,8 @@ void Control::connect_pair(Session& session) {
   Rebuild& rebuild = session.rebuild;
   rebuild.fresh->connect(rebuild.theirs->pair);
   std::erase_if(pairs_, [&](const auto& entry) { return entry.second == session.peer.rank; });
-  pairs_[rebuild.fresh->address().number] = session.peer.rank;
+  rebuild.in_use = rebuild.fresh->address().number;
+  pairs_[rebuild.in_use] = session.peer.rank;
   mailbox_.push(PairMade{session.peer.rank, rebuild.round, std::move(rebuild.fresh), rebuild.theirs->acknowledged});
   rebuild.released = false;
 }

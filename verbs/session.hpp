@@ -26,6 +26,7 @@ namespace godwit::verbs {
 /// A failed queue pair of an open connection is being replaced (control_recovery.cpp).
 struct Rebuild {
   std::uint32_t round = 0;           // the first queue pair: 0
+  std::uint32_t in_use = 0;          // number of the queue pair that the worker uses; 0: it has failed
   bool released = false;             // the worker has let the old one go, and there is no fresh one yet
   bool resumed = false;              // the worker counts with the fresh one, and the peer was told
   std::uint64_t acknowledged = 0;    // frames that the peer has, by what the worker knows

@@ -9,7 +9,7 @@
 
 namespace godwit::verbs {
 
-inline constexpr std::uint8_t protocol_version = 1;
+inline constexpr std::uint8_t protocol_version = 2;
 
 /// First bytes of every send. Messages go on with a core::WireHeader and the payload.
 struct Frame {

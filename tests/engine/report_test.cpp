@@ -29,7 +29,7 @@ TEST(Report, DescribesEveryKindOfOperation) {
   cluster.clock().set_ms(12'500);
   const std::string text = worker.describe_all();
   expect_words(text,
-               {"8 pending operations, 0 unexpected messages",
+               {"8 pending operations, 0 unexpected messages", "rank 1 (node1, pid 1001): the wire waits for the test",
                 "receive from rank 2 (node2, pid 1002), tag 17, communicator 0, 64 bytes, no matching message has "
                 "come, since 2.5 s",
                 "receive from any rank, any tag, communicator 0, 65 bytes",

@@ -44,6 +44,25 @@ def short_outage():
     _stream_through(lambda: disturbed(1, "loss 100%"))
 
 
+def _recovered_from(trouble, *patterns):
+    """Longer than the retransmissions last: queue pairs fail and are replaced."""
+    with godwit_run(2, program("bin/all_reduce_perf"), "-b", 8, "-e", "32K", "-f", 8, "-n", 400, "-c", 1,
+                    GODWIT_DEBUG="info", GODWIT_IB_TIMEOUT=12) as job:
+        job.wait_for("^ +64 ")
+        with trouble():
+            time.sleep(2)
+        job.end("the connection is being rebuilt", "rebuilt after [0-9]+ ms", *patterns, "# Out of bounds values : 0 OK",
+                seconds=90)
+
+
+def two_seconds_of_loss():
+    _recovered_from(lambda: disturbed(1, "loss 100%"))
+
+
+def two_seconds_without_cable():
+    _recovered_from(lambda: unplugged(1), "rxe1:1: the port is down", "rxe1:1: the port is up again")
+
+
 def short_pull_of_the_cable():
     """The ports see it."""
     _stream_through(lambda: unplugged(1))

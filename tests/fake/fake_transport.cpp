@@ -63,6 +63,7 @@ class FakeEndpoint final : public core::Endpoint {
   std::string describe() const override {
     return fmt::format("fake: queues in memory from rank {} to rank {}", from_, to_);
   }
+  std::string trouble() const override { return fabric_->settings_.manual ? "the wire waits for the test" : ""; }
 
  private:
   bool execute(const WorkRequest& request) noexcept {

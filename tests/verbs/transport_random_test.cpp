@@ -1,5 +1,6 @@
 // The order of packets as a fuzz: nothing is delivered unless a random step says so, on any link, in any order between
-// links; everything must come, whole and in the order of its link.
+// links; everything must come, whole and in the order of its link, exactly once. With trouble, queue pairs, ports and
+// single requests fail at any time, too, executed or not.
 #include "stage.hpp"
 
 #include <algorithm>
@@ -102,9 +103,44 @@ struct Traffic {
   std::vector<std::pair<Kind, std::size_t>> arrivals;
 };
 
+// Failures that may pass, at random.
+class Trouble {
+ public:
+  explicit Trouble(Stage& stage) : stage_(stage) {}
+  void act(std::mt19937& random) {
+    const auto rank = static_cast<Rank>(random() % ranks);
+    const auto peer = static_cast<Rank>((rank + 1 + random() % (ranks - 1)) % ranks);
+    for (auto& [its, steps] : down_)
+      if (steps > 0 && --steps == 0) stage_.fabric.set_port(stage_.port(its), true);
+    const auto what = random() % 120;
+    if (what > 2 || left_ == 0) return;
+    --left_;
+    switch (what) {
+      case 0: return stage_.fabric.fail_pair(pair_of(stage_.node(rank), peer));
+      case 1:
+        down_[rank] = 1 + static_cast<unsigned>(random() % 60);
+        return stage_.fabric.set_port(stage_.port(rank), false);
+      case 2:
+        return stage_.process(rank).fail_request(
+            std::array{IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ}[random() % 4],
+            1 + static_cast<unsigned>(random() % 4), random() % 2 == 0 ? IBV_WC_RETRY_EXC_ERR : IBV_WC_LOC_QP_OP_ERR,
+            random() % 2 == 0 ? fake_verbs::Executed::yes : fake_verbs::Executed::no);
+      default: return;
+    }
+  }
+  void end() {
+    for (Rank rank = 0; rank < ranks; ++rank) stage_.fabric.set_port(stage_.port(rank), true);
+  }
+
+ private:
+  Stage& stage_;
+  unsigned left_ = 25;             // recovering takes longer than many steps: not for ever
+  std::map<Rank, unsigned> down_;  // steps until it is up again
+};
+
 class Random : public ::testing::TestWithParam<unsigned> {};
 
-void play(unsigned seed) {
+void play(unsigned seed, bool with_trouble) {
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const Options options = seed % 3 == 0   ? Options{}
@@ -118,7 +154,9 @@ void play(unsigned seed) {
     for (Rank owner = 0; owner < ranks; ++owner)
       if (user != owner) traffic[{user, owner}] = std::make_unique<Traffic>(stage.node(user), stage.node(owner));
   stage.fabric.hold(random() % 4 == 0 ? Hold::acknowledgements : Hold::everything);
+  Trouble trouble(stage);
   const auto step = [&] {
+    if (with_trouble) trouble.act(random);
     for (auto& [ends, flow] : traffic)
       for (auto n = random() % 4; n > 0; --n) flow->act(random);
     for (auto n = random() % 40; n > 0; --n) stage.fabric.step(random);
@@ -138,14 +176,22 @@ void play(unsigned seed) {
            std::ranges::all_of(traffic, [](const auto& entry) { return entry.second->finished(); });
   };
   EXPECT_TRUE(until(step, all_finished));
+  trouble.end();
   stage.fabric.hold(Hold::nothing);  // puts that nothing came after
+  if (with_trouble)                  // the last failures may still be recovered from
+    for (Rank one = 0; one < ranks; ++one)
+      for (Rank other = 0; other < one; ++other) expect_they_talk(stage, stage.node(one), stage.node(other));
   for (const auto& [ends, flow] : traffic)
     for (const std::size_t put : flow->quiet) flow->expect_put(put);
   EXPECT_EQ(stage.not_ready(), 0U);
 }
 
 TEST_P(Random, OrderAndCompleteness) {
-  for (unsigned i = 0; i < 25 && !HasFailure(); ++i) play(GetParam() * 25 + i);
+  for (unsigned i = 0; i < 25 && !HasFailure(); ++i) play(GetParam() * 25 + i, false);
+}
+
+TEST_P(Random, OrderAndCompletenessInTrouble) {
+  for (unsigned i = 0; i < 8 && !HasFailure(); ++i) play(GetParam() * 8 + i, true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Random, ::testing::Range(0U, 12U));

@@ -130,6 +130,21 @@ TEST(Recovery, ANotifiedPutIsNotRepeated) {
   EXPECT_EQ(b.count(Kind::notify), 1U);
 }
 
+// As after the network interface was down: the kernel has entered it anew.
+TEST(Recovery, FindsTheGidInAnotherPlace) {
+  Two two;
+  auto& [stage, a, b] = two;
+  send_numbered(stage, a, 1, 0, 5);
+  auto gids = roce(0).facts.ports[0].gids;
+  gids[1].index = 6;
+  stage.fabric.set_gids(stage.port(0), gids);
+  send_numbered(stage, a, 1, 5, 10);
+  send_numbered(stage, b, 0, 0, 5);
+  ASSERT_TRUE(stage.poll_until([&] { return b.count(Kind::message) == 10 && a.count(Kind::message) == 5; }));
+  expect_numbered(b, 0, 10);
+  expect_numbered(a, 1, 5);
+}
+
 struct Failure {
   ibv_wr_opcode opcode;
   ibv_wc_status status;
@@ -198,6 +213,7 @@ TEST(Recovery, EndsWhenThePortDoesNotComeBack) {
   EXPECT_NE(here.detail.find("rank 1"), std::string::npos) << here.detail;
   EXPECT_NE(there.detail.find("rank 0"), std::string::npos) << there.detail;
   expect_numbered(b, 0, 5);
+  EXPECT_NE(there.detail.find("rxe0:1: the port is down"), std::string::npos) << there.detail;
 }
 
 // Both ports are up, but nothing gets through: each fresh queue pair fails, too.
