@@ -14,11 +14,12 @@ namespace {
 /// Steps of one rank, about: each message is a send here and a receive there, and many are reduced.
 double steps_of(const Algorithm& algorithm, const Problem& problem) { return 3 * algorithm.cost(problem).messages + 1; }
 
-/// Symmetrical ranks have equal parts: `count` rounded up to a multiple where ranks divide it.
+/// Symmetrical ranks have equal parts: `count` rounded up to a multiple where ranks divide it, if that is at most a few
+/// percent more.
 Problem evened(Problem problem) {
+  constexpr std::uint64_t least = 32;  // elements of a part
   const auto n = static_cast<std::uint64_t>(problem.size);
-  const bool divided = problem.collective == Collective::allreduce || problem.collective == Collective::reduce ||
-                       problem.collective == Collective::broadcast;
+  const bool divided = problem.collective == Collective::allreduce && problem.count >= least * n;
   if (divided) problem.count = (problem.count + n - 1) / n * n;
   return problem;
 }
@@ -122,9 +123,13 @@ Problem placed(const Cluster& cluster, Problem problem) {
 
 std::optional<Run> run(const Cluster& cluster, const Algorithm& algorithm, const Problem& problem, bool fold,
                        bool with_activities) {
-  const Problem here = placed(cluster, fold ? evened(problem) : problem);
+  Problem here = placed(cluster, problem);
   Symmetry symmetry{Symmetry::Kind::none, here.size, here.size};
   if (fold) symmetry = find_symmetry(algorithm, here, Network::smallest_period(cluster));
+  if (fold && !symmetry.folds() && evened(here) != here) {
+    here = evened(here);
+    symmetry = find_symmetry(algorithm, here, Network::smallest_period(cluster));
+  }
   if (fold && !symmetry.folds()) return std::nullopt;
   Run result{.network = Network(cluster, here.size, symmetry.period), .symmetry = symmetry, .outcome = {}};
   std::vector<Plan> plans;

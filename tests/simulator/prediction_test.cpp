@@ -59,6 +59,26 @@ TEST(Folding, HoldsWithTwoLevelsOfSwitches) { EXPECT_GE(compare_folded(two_level
 
 TEST(Folding, HoldsFor1024Ranks) { EXPECT_GE(compare_folded(crowded(128), 1024, 4, 25).size(), 5U); }
 
+// Fewer elements than ranks, and a number of them that the ranks do not divide: not a byte more than they have.
+TEST(Folding, HoldsForOddCounts) {
+  const Algorithm& doubling = algorithm(Collective::allreduce, "recursive_doubling");
+  for (std::uint64_t count : {1, 100, 5001}) {
+    const Problem problem = problem_of(Collective::allreduce, 128, count);
+    const auto few = run(crowded(16), doubling, problem, true);
+    ASSERT_TRUE(few) << count;
+    const double all = full(crowded(16), doubling, problem);
+    EXPECT_NEAR(few->outcome.seconds, all, all * 1e-6) << count;
+  }
+  for (const char* name : {"ring", "rabenseifner"})
+    for (std::uint64_t count : {100, 5001}) {
+      const Problem problem = problem_of(Collective::allreduce, 128, count);
+      const auto few = run(crowded(16), algorithm(Collective::allreduce, name), problem, true);
+      if (!few) continue;
+      const double all = full(crowded(16), algorithm(Collective::allreduce, name), problem);
+      EXPECT_NEAR(few->outcome.seconds, all, all * 0.04) << name << " " << count;
+    }
+}
+
 TEST(Folding, NeedsASymmetry) {
   const Problem tree = problem_of(Collective::allreduce, 64, 100);
   EXPECT_FALSE(run(crowded(8), algorithm(Collective::allreduce, "binomial"), tree, true));
