@@ -1,11 +1,11 @@
 #include "verbs/post.hpp"
 
 #include "core/copy.hpp"
+#include "verbs/hand_over.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -14,74 +14,7 @@
 namespace godwit::verbs {
 namespace {
 
-constexpr std::size_t most_send_buffers = 1024;
 constexpr std::size_t send_buffers_at_once = 64;
-
-std::uint64_t address_of(const void* memory) noexcept { return reinterpret_cast<std::uint64_t>(memory); }
-
-bool has_room(const Link& link, const Posting& posting, std::uint32_t requests = 1) noexcept {
-  return link.may_post && link.under_way() + requests <= link.depth &&
-         posting.under_way + requests <= link.connection->adapter.send_budget();
-}
-
-// nullptr: all are in use, or there is no memory for more, or not even for the first: then the link has failed.
-Buffer* take_buffer(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
-  BufferPool& pool = link->connection->adapter.send_buffers();
-  if (Buffer* buffer = pool.take()) [[likely]]
-    return buffer;
-  if (pool.count() >= most_send_buffers) return nullptr;
-  try {
-    pool.grow(send_buffers_at_once);
-  } catch (const Error& error) {
-    if (pool.count() == 0) posting.fail(link, error.code(), error.what());
-    return nullptr;  // those in use come back
-  }
-  return pool.take();
-}
-
-[[gnu::noinline]] void not_taken(const std::shared_ptr<Link>& link, Posting& posting, int error) noexcept {
-  Link& to = *link;
-  // Soft-iWARP hands over what write(2) returned.
-  if (to.iwarp && (error == -1 ? errno : std::abs(error)) == ENOTCONN) {
-    // The peer ended the connection, with a good-bye or without: the control plane is about to say which.
-    to.may_post = false;
-    return;
-  }
-  posting.fail(link, ErrorCode::transport,
-               fmt::format("{} took no work request for {}: {}", to.connection->adapter.about(), to.peer.text(),
-                           std::strerror(error)));
-}
-
-// What was posted is kept: a queue pair that replaces this one may have to post it again.
-inline void keep(Slot& slot, const ibv_send_wr& request) noexcept {
-  slot.opcode = static_cast<std::uint8_t>(request.opcode);
-  slot.flags = static_cast<std::uint8_t>(request.send_flags);
-  slot.immediate = request.imm_data;
-  slot.remote = request.wr.rdma.remote_addr;
-  slot.rkey = request.wr.rdma.rkey;
-  slot.bytes = 0;
-  if (request.num_sge == 0) return;
-  slot.local = request.sg_list->addr;
-  slot.bytes = request.sg_list->length;
-  slot.lkey = request.sg_list->lkey;
-}
-
-// The request gets the next slot's number; of that slot cookie, op, report and holds have been filled in, and what it
-// holds. A completion is asked for where one is needed, and often enough to keep the queue moving.
-inline void hand_over(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, bool wanted) noexcept {
-  Link& to = *link;
-  if (wanted || ++to.quiet >= to.depth / 4) {
-    request.send_flags |= IBV_SEND_SIGNALED;
-    to.quiet = 0;
-  }
-  request.wr_id = to.posted << 1;
-  keep(to.slot(to.posted), request);
-  ++to.posted;
-  ++posting.under_way;
-  ibv_send_wr* refused = nullptr;
-  if (const int error = ibv_post_send(to.connection->pair.get(), &request, &refused); error != 0) [[unlikely]]
-    not_taken(link, posting, error);
-}
 
 // Nothing is to be done after it.
 inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request,
@@ -91,26 +24,6 @@ inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_
   slot.op = op;
   slot.report = slot.holds = false;
   hand_over(link, posting, request, false);
-}
-
-void post(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, Slot& slot) noexcept {
-  slot.holds = slot.buffer != nullptr || slot.registered != nullptr;
-  // Buffers that many links hold without asking for their return would never come back.
-  const bool scarce =
-      slot.buffer != nullptr && link->connection->adapter.send_buffers().in_use() > most_send_buffers / 2;
-  link->slot(link->posted) = slot;
-  hand_over(link, posting, request, slot.report || slot.copy_to != nullptr || slot.registered != nullptr || scarce);
-}
-
-// Only what is looked at: zeroing the rest costs more than all else here.
-inline void prepare(ibv_send_wr& request, ibv_wr_opcode opcode, ibv_sge* places, int count) noexcept {
-  request.next = nullptr;
-  request.sg_list = places;
-  request.num_sge = count;
-  request.opcode = opcode;
-  request.send_flags = 0;
-  request.imm_data = 0;
-  request.wr.rdma = {};
 }
 
 // False: no buffer left.
@@ -125,7 +38,7 @@ inline void prepare(ibv_send_wr& request, ibv_wr_opcode opcode, ibv_sge* places,
                 slot.buffer->lkey};
   ibv_send_wr request;
   prepare(request, IBV_WR_SEND, &place, 1);
-  post(link, posting, request, slot);
+  hand_over(link, posting, request, slot);
   return true;
 }
 
@@ -140,12 +53,12 @@ inline void prepare(ibv_send_wr& request, ibv_wr_opcode opcode, ibv_sge* places,
   std::memcpy(slot.buffer->data, data.data(), data.size());
   request.sg_list->addr = address_of(slot.buffer->data);
   request.sg_list->lkey = slot.buffer->lkey;
-  post(link, posting, request, slot);
+  hand_over(link, posting, request, slot);
   return true;
 }
 
 // Two parts into one message: copied into the work request where it is short, else into a registered buffer.
-inline bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> head,
+inline bool post_parts(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> head,
                        std::span<const std::byte> payload) noexcept {
   if (head.size() + payload.size() > link->inline_bytes) [[unlikely]] {
     if (!post_long_frame(link, posting, head, payload)) return false;
@@ -163,6 +76,44 @@ inline bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, std:
   return true;
 }
 
+}  // namespace
+
+Buffer* take_buffer(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
+  BufferPool& pool = link->connection->adapter.send_buffers();
+  if (Buffer* buffer = pool.take()) [[likely]]
+    return buffer;
+  if (pool.count() >= most_send_buffers) return nullptr;
+  try {
+    pool.grow(send_buffers_at_once);
+  } catch (const Error& error) {
+    if (pool.count() == 0) posting.fail(link, error.code(), error.what());
+    return nullptr;  // those in use come back
+  }
+  return pool.take();
+}
+
+void not_taken(const std::shared_ptr<Link>& link, Posting& posting, int error) noexcept {
+  Link& to = *link;
+  // Soft-iWARP hands over what write(2) returned.
+  if (to.iwarp && (error == -1 ? errno : std::abs(error)) == ENOTCONN) {
+    // The peer ended the connection, with a good-bye or without: the control plane is about to say which.
+    to.may_post = false;
+    return;
+  }
+  posting.fail(link, ErrorCode::transport,
+               fmt::format("{} took no work request for {}: {}", to.connection->adapter.about(), to.peer.text(),
+                           std::strerror(error)));
+}
+
+void hand_over(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, Slot& slot) noexcept {
+  slot.holds = slot.buffer != nullptr || slot.registered != nullptr;
+  // Buffers that many links hold without asking for their return would never come back.
+  const bool scarce =
+      slot.buffer != nullptr && link->connection->adapter.send_buffers().in_use() > most_send_buffers / 2;
+  link->slot(link->posted) = slot;
+  hand_over(link, posting, request, slot.report || slot.copy_to != nullptr || slot.registered != nullptr || scarce);
+}
+
 Frame make_frame(Link& link, Frame::Kind kind) noexcept {
   Frame frame;
   frame.kind = kind;
@@ -171,59 +122,8 @@ Frame make_frame(Link& link, Frame::Kind kind) noexcept {
   return frame;
 }
 
-enum class Reads : bool { no, yes };
-
-// Soft-iWARP (Linux 6.1) sends wrong bytes where so few, not copied into the work request, cross a page.
-constexpr std::size_t few_bytes = 64;
-constexpr std::uint64_t page = 4096;
-
-// How much of a get of few bytes goes before the end of a page at the peer; 0: all of it is within one.
-std::size_t bytes_before_page(const core::WorkRequest& request) noexcept {
-  if (request.op != core::Op::get || request.local.size() > few_bytes) return 0;
-  const std::uint64_t left = page - request.remote.address % page;
-  return left < request.local.size() ? left : 0;
-}
-
-// Where the adapter reads or writes the local side: in place if registered, else short ones in a buffer.
-// False: no buffer left.
-bool place_local(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request, Reads reads,
-                 ibv_sge& place, Slot& slot, Status& failure) noexcept {
-  const std::size_t bytes = request.local.size();
-  place.length = static_cast<std::uint32_t>(bytes);
-  place.addr = address_of(request.local.data());
-  Adapter& adapter = link->connection->adapter;
-  const bool few_to_send = link->iwarp && reads == Reads::no && bytes <= few_bytes;
-  if (request.lkey.value != 0 && !few_to_send) {
-    place.lkey = reinterpret_cast<const Registered*>(request.lkey.value)->lkey;
-    return true;
-  }
-  if (bytes <= adapter.send_buffers().buffer_bytes()) {
-    slot.buffer = take_buffer(link, posting);
-    if (slot.buffer == nullptr) return false;
-    place.addr = address_of(slot.buffer->data);
-    place.lkey = slot.buffer->lkey;
-    if (reads == Reads::yes) {
-      slot.copy_to = request.local.data();
-    } else {
-      std::memcpy(slot.buffer->data, request.local.data(), bytes);
-    }
-    return true;
-  }
-  slot.registered = adapter.registrar().acquire(request.local, reads == Reads::yes ? adapter.sink_access() : 0);
-  if (slot.registered != nullptr)
-    place.lkey = slot.registered->lkey;
-  else
-    failure = adapter.registrar().failure();
-  return true;
-}
-
-ibv_wr_opcode opcode_of(const core::WorkRequest& request, bool with_immediate) noexcept {
-  switch (request.op) {
-    case core::Op::get: return IBV_WR_RDMA_READ;
-    case core::Op::fetch_add: return IBV_WR_ATOMIC_FETCH_AND_ADD;
-    case core::Op::compare_swap: return IBV_WR_ATOMIC_CMP_AND_SWP;
-    default: return with_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
-  }
+bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, const Frame& frame) noexcept {
+  return post_parts(link, posting, std::as_bytes(std::span(&frame, 1)), {});
 }
 
 void fill_flush(const Link& link, ibv_send_wr& request, ibv_sge& place) noexcept {
@@ -238,41 +138,6 @@ void fill_flush(const Link& link, ibv_send_wr& request, ibv_sge& place) noexcept
   request.wr.rdma = {connection.peer_flush.address, connection.peer_flush.rkey};
 }
 
-// iWARP has no write with immediate: a frame follows the write. `has_room` has been asked for both; it is inline.
-void post_notify(const std::shared_ptr<Link>& link, Posting& posting, std::uint32_t imm) noexcept {
-  if (!link->may_post) return;  // the write was not taken
-  Frame frame = make_frame(*link, Frame::Kind::notify);
-  frame.value = imm;
-  post_frame(link, posting, std::as_bytes(std::span(&frame, 1)), {});
-}
-
-void set_remote(ibv_send_wr& wr, const core::WorkRequest& request) noexcept {
-  const auto rkey = static_cast<std::uint32_t>(request.remote.handle);
-  if (request.op != core::Op::fetch_add && request.op != core::Op::compare_swap) {
-    wr.wr.rdma = {request.remote.address, rkey};
-    return;
-  }
-  const bool add = request.op == core::Op::fetch_add;
-  wr.wr.atomic = {request.remote.address, add ? request.operand : request.compare, add ? 0 : request.operand, rkey};
-}
-
-// A get, for the page at `first`. If the first part fails, so does the second one, which reports it.
-bool post_in_two(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request,
-                 std::size_t first) {
-  if (!has_room(*link, posting, 2)) return false;
-  core::WorkRequest part = request;
-  part.signalled = false;
-  part.local = request.local.first(first);
-  if (!post_request(link, posting, part)) return false;
-  link->slot(link->posted - 1).op = core::Op::send;  // says nothing
-  part = request;
-  part.local = request.local.subspan(first);
-  part.remote.address += first;
-  return post_request(link, posting, part);
-}
-
-}  // namespace
-
 bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const core::WireHeader& header,
                   std::span<const std::byte> payload) noexcept {
   if (link->credits == 0 || !has_room(*link, posting)) [[unlikely]]
@@ -282,7 +147,7 @@ bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const cor
     core::WireHeader header;
   } head{make_frame(*link, Frame::Kind::message), header};
   static_assert(sizeof head == message_overhead);
-  if (!post_frame(link, posting, std::as_bytes(std::span(&head, 1)), payload)) [[unlikely]] {
+  if (!post_parts(link, posting, std::as_bytes(std::span(&head, 1)), payload)) [[unlikely]] {
     link->owed += head.frame.credits;
     return false;
   }
@@ -345,8 +210,7 @@ bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::sp
 bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
   if (!has_room(*link, posting)) return false;
   link->speaks_first = false;
-  const Frame frame = make_frame(*link, Frame::Kind::credit);
-  return post_frame(link, posting, std::as_bytes(std::span(&frame, 1)), {});
+  return post_frame(link, posting, make_frame(*link, Frame::Kind::credit));
 }
 
 bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
@@ -358,65 +222,7 @@ bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
   fill_flush(*link, request, place);
   link->quiet = 0;
   Slot slot;
-  post(link, posting, request, slot);
-  return true;
-}
-
-bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const core::WorkRequest& request) {
-  Link& to = *link;
-  if (to.iwarp) [[unlikely]] {
-    if (const std::size_t first = bytes_before_page(request); first != 0)
-      return post_in_two(link, posting, request, first);
-  }
-  const bool atomic = request.op == core::Op::fetch_add || request.op == core::Op::compare_swap;
-  if (atomic && to.capabilities.atomics == core::AtomicsDomain::none) [[unlikely]] {
-    posting.completions.failed(to.rank(), request.cookie, ErrorCode::not_supported,
-                               "atomics are not executed by the adapter here: ask the target's CPU");
-    return true;
-  }
-  const bool notify_follows = request.imm && to.iwarp;
-  if (!has_room(to, posting, notify_follows ? 2 : 1) || (request.imm && to.credits == 0)) [[unlikely]]
-    return false;
-  if (request.op == core::Op::flush && to.under_way() == 0 && !to.iwarp) {
-    if (request.signalled) posting.completions.done(to.rank(), request.cookie);
-    return true;
-  }
-  Slot slot;
-  slot.cookie = request.cookie;
-  slot.op = request.op;
-  slot.report = request.signalled;
-  ibv_sge place{};
-  ibv_send_wr wr;
-  prepare(wr, opcode_of(request, request.imm && !notify_follows), &place,
-          request.local.empty() || request.op == core::Op::flush ? 0 : 1);
-  // iWARP refuses it on reads, which find what was written before in any case.
-  if (request.fence && !(to.iwarp && request.op != core::Op::put)) wr.send_flags |= IBV_SEND_FENCE;
-  set_remote(wr, request);
-  if (request.op == core::Op::flush) {
-    fill_flush(to, wr, place);
-  } else if (wr.num_sge == 1 && request.op == core::Op::put && request.local.size() <= to.inline_bytes) {
-    std::byte* const copy = to.copy(to.posted);
-    core::copy_bytes(copy, request.local);
-    place = {address_of(copy), static_cast<std::uint32_t>(request.local.size()), 0};
-    wr.send_flags |= IBV_SEND_INLINE;
-  } else if (wr.num_sge == 1) {
-    Status failure;
-    if (!place_local(link, posting, request, request.op == core::Op::put ? Reads::no : Reads::yes, place, slot,
-                     failure))
-      return false;
-    if (!failure.ok()) {
-      posting.completions.failed(to.rank(), request.cookie, failure.code(), failure.message());
-      return true;
-    }
-  }
-  if (request.imm) --to.credits;
-  if (request.imm && !notify_follows) {
-    wr.imm_data = htonl(*request.imm);
-    ++to.sent;
-  }
-  post(link, posting, wr, slot);
-  if (notify_follows) [[unlikely]]
-    post_notify(link, posting, *request.imm);
+  hand_over(link, posting, request, slot);
   return true;
 }
 
