@@ -22,7 +22,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::chrono::seconds handshake_limit{10};  // a stranger may stay silent this long
-constexpr std::chrono::seconds latecomer_limit{3};   // how long a failed store stays to say so
+constexpr std::chrono::seconds latecomer_limit{10};  // how long a failed store stays to say so
 
 std::uint64_t random_number() {
   std::random_device device;
