@@ -84,11 +84,17 @@ Status Registrar::refuse(std::span<const std::byte> memory, int access, int erro
 // ---- explicit regions ----
 
 const Registered& Registrar::register_region(std::span<std::byte> memory, int access) {
+  const Registered* registered = try_register_region(memory, access);
+  if (registered == nullptr) throw Error(failure_);
+  return *registered;
+}
+
+const Registered* Registrar::try_register_region(std::span<std::byte> memory, int access) {
   collect();  // what was unmapped before is not this memory
   const Identity identity{memory.data(), memory.size(), access};
   if (const auto known = identical_.find(identity); known != identical_.end()) {
     ++known->second->owners;
-    return *known->second;
+    return known->second;
   }
   RegionIndex& index = shelf(access).index;
   index.reserve();
@@ -97,12 +103,13 @@ const Registered& Registrar::register_region(std::span<std::byte> memory, int ac
   Region* region = pin(memory, access, true, error);
   if (region == nullptr) {
     identical_.erase(place);
-    throw Error(refuse(memory, access, error));
+    failure_ = refuse(memory, access, error);
+    return nullptr;
   }
   place->second = region;
   region->owners = 1;
   if (!memory.empty() && index.find(region->begin(), region->end()) == nullptr) list(*region);
-  return *region;
+  return region;
 }
 
 const Registered& Registrar::register_dmabuf(int fd, std::uint64_t offset, std::size_t bytes, std::uint64_t iova,

@@ -60,6 +60,8 @@ class Registrar {
   /// `access`: IBV_ACCESS_*. The same memory with the same access twice is one registration. Memory without bytes
   /// has keys of 0. Throws Error that names device, size, cause and remedy.
   const Registered& register_region(std::span<std::byte> memory, int access);
+  /// The same; nullptr where the adapter refuses: failure() says why.
+  const Registered* try_register_region(std::span<std::byte> memory, int access);
   /// Throws Error(not_supported) where the kernel or the adapter has no dma-buf. `iova`: the address by which work
   /// requests will name the first byte. Each call is a registration of its own; ends by deregister_region().
   const Registered& register_dmabuf(int fd, std::uint64_t offset, std::size_t bytes, std::uint64_t iova, int access);

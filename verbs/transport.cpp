@@ -169,18 +169,29 @@ core::Registration VerbsTransport::register_memory(std::span<std::byte> memory, 
   if (kind == MemoryKind::device)
     throw Error(ErrorCode::not_supported, "the verbs transport does not reach device memory yet");
   if (memory.empty()) return {{}, Key{}.pack()};
-  const Registered* registered = adapter_->registrar().acquire(memory, adapter_->remote_access());
   // Constants cannot be written: that is enough for a message.
-  if (registered == nullptr) registered = adapter_->registrar().acquire(memory, IBV_ACCESS_REMOTE_READ);
+  const Registered* registered = hold(memory, adapter_->remote_access());
+  if (registered == nullptr) registered = hold(memory, IBV_ACCESS_REMOTE_READ);
   if (registered == nullptr) throw Error(adapter_->registrar().failure());
   Key key;
   key.rkey = registered->rkey;
   return {{reinterpret_cast<std::uint64_t>(registered)}, key.pack()};
 }
 
+// Without a cache as a region, which puts and gets from this memory find; with one they find all that is registered.
+const Registered* VerbsTransport::hold(std::span<std::byte> memory, int access) {
+  Registrar& registrar = adapter_->registrar();
+  return registrar.caching() ? registrar.acquire(memory, access) : registrar.try_register_region(memory, access);
+}
+
 void VerbsTransport::deregister_memory(const core::Registration& registration) noexcept {
-  if (registration.lkey.value != 0)
-    adapter_->registrar().release(reinterpret_cast<const Registered*>(registration.lkey.value));
+  if (registration.lkey.value == 0) return;
+  const auto* registered = reinterpret_cast<const Registered*>(registration.lkey.value);
+  Registrar& registrar = adapter_->registrar();
+  if (registrar.caching())
+    registrar.release(registered);
+  else
+    registrar.deregister_region(*registered);
 }
 
 bool VerbsTransport::arm() noexcept {

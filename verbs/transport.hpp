@@ -46,6 +46,7 @@ class VerbsTransport final : public core::Transport {
 
   void make_epoll();
   void make_control(std::string_view job_id, Protocol protocol, const std::string& net_device, CmApi& cm_api);
+  const Registered* hold(std::span<std::byte> memory, int access);
   core::Capabilities capabilities_of(const Connection& connection) const noexcept;
   // transport_events.cpp: what the service thread has found out, and the end of links
   void start_draining(const LinkPointer& link);

@@ -8,7 +8,9 @@ namespace {
 class GetExchange : public Exchange {
  public:
   explicit GetExchange(Pair& pair)
-      : pair_(pair), window_(pair.communicator.window_bytes(pair.out.data(), pair.out.size())) {}
+      : pair_(pair),
+        window_(pair.communicator.window_bytes(pair.out.data(), pair.out.size())),
+        in_(pair.communicator.region_bytes(pair.in.data(), pair.in.size())) {}
 
   void once(std::size_t bytes) override {
     if (pair_.is_origin()) window_.get_bytes(pair_.in.data(), bytes, 1, 0).wait();
@@ -40,6 +42,7 @@ class GetExchange : public Exchange {
  private:
   Pair& pair_;
   ByteWindow window_;
+  Region in_;  // registered once, as perftest's buffers are
   std::vector<Request> requests_;
 };
 

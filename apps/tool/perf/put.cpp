@@ -14,7 +14,9 @@ constexpr std::uint16_t arrived = 0;  // notification counter
 class PutExchange : public Exchange {
  public:
   explicit PutExchange(Pair& pair)
-      : pair_(pair), window_(pair.communicator.window_bytes(pair.in.data(), pair.in.size())) {}
+      : pair_(pair),
+        window_(pair.communicator.window_bytes(pair.in.data(), pair.in.size())),
+        out_(pair.communicator.region_bytes(pair.out.data(), pair.out.size())) {}
 
   void once(std::size_t bytes) override {
     if (!pair_.is_origin()) window_.wait_notify(arrived);
@@ -54,6 +56,7 @@ class PutExchange : public Exchange {
   ByteWindow window_;
 
  private:
+  Region out_;  // registered once, as perftest's buffers are
   std::vector<Request> requests_;
   bool has_begun_ = false;
 };
