@@ -18,8 +18,9 @@ struct Algorithm {
   Cost (*cost)(const Problem&) noexcept;
   /// States the steps of builder.rank().
   void (*build)(ScheduleBuilder&);
-  /// Within a node its price has not been confirmed by measurement: there it comes after all others.
-  bool for_several_nodes = false;
+  /// Its price has not been confirmed by measurement, and in its first rounds some ranks only wait, so that two calls
+  /// that do not fit may both wait for ever: it comes after all others, unless GODWIT_ALGO names it.
+  bool on_request = false;
 };
 
 /// All algorithms, grouped by collective.

@@ -23,8 +23,8 @@ std::vector<Selector::Candidate> Selector::candidates(const Problem& problem) co
     const double price = far ? seconds(cost, in_node_, between_nodes_) : seconds(cost, in_node_);
     found.push_back({algorithm, cost, price});
   }
-  std::ranges::stable_sort(found, {}, [far](const Candidate& candidate) {
-    return std::pair(!far && candidate.algorithm->for_several_nodes, candidate.seconds);
+  std::ranges::stable_sort(found, {}, [](const Candidate& candidate) {
+    return std::pair(candidate.algorithm->on_request, candidate.seconds);
   });
   return found;
 }
@@ -74,9 +74,9 @@ std::string row(const Selector& selector, const Problem& last, bool open_ended) 
 
 std::string selection_table(const Selector& selector, int size, NodeShape shape) {
   constexpr int first_power = 3, last_power = 30;
-  std::string text = fmt::format("{} ranks on {} {}; sizes up to, in bytes of a rank's longest buffer{}\n", size,
-                                 shape.nodes, shape.nodes == 1 ? "node" : "nodes",
-                                 shape.nodes == 1 ? "; within a node, algorithms for several come last" : "");
+  std::string text = fmt::format(
+      "{} ranks on {} {}; sizes up to, in bytes of a rank's longest buffer; algorithms on request come last\n", size,
+      shape.nodes, shape.nodes == 1 ? "node" : "nodes");
   for (std::size_t i = 0; i < collective_count; ++i) {
     const auto collective = static_cast<Collective>(i);
     text += fmt::format("{}\n", to_string(collective));
