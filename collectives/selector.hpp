@@ -23,7 +23,8 @@ class Selector {
   Selector(SelectionRules rules, const LinkModel& in_node, const LinkModel& between_nodes)
       : rules_(std::move(rules)), in_node_(in_node), between_nodes_(between_nodes) {}
 
-  /// Allowed algorithms that apply, the cheapest first, equal ones in the order of the list; those on request come last.
+  /// Allowed algorithms that apply, the cheapest first, equal ones in the order of the list; those on request come
+  /// last.
   std::vector<Candidate> candidates(const Problem& problem) const;
   /// The way that comes before all algorithms, if it is allowed and applies; nullptr if there is none.
   const Algorithm* direct(const Problem& problem) const noexcept;
