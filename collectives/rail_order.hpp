@@ -41,4 +41,7 @@ class RailOrder {
   std::vector<std::uint64_t> begins_;  // [rail * nodes + node], and the end
 };
 
+/// Every block once over its rail, in the rounds of circulant, and once from or to each other rank of its node.
+Cost cost_of_rails(const Problem& problem) noexcept;
+
 }  // namespace godwit::collectives

@@ -174,9 +174,12 @@ void DoubleTree::broadcast(ScheduleBuilder& b, const Piece& piece, Place place) 
 
 int DoubleTree::depth(int size) noexcept { return static_cast<int>(std::bit_width(static_cast<unsigned>(size - 1))); }
 
-double DoubleTree::pieces(const Problem& problem) noexcept {
+Cost DoubleTree::cost_one_way(const Problem& problem) noexcept {
+  if (problem.size == 1) return {};
+  const Terms t(problem);
   const std::uint64_t size = chunk(problem), half = (problem.count + 1) / 2;
-  return std::max(1.0, static_cast<double>((half + size - 1) / size));
+  const double pieces = std::max(1.0, static_cast<double>((half + size - 1) / size)), hops = depth(problem.size);
+  return {.rounds = hops, .bytes = t.bytes + (hops - 1) * t.bytes / pieces, .messages = 2 * t.share * pieces};
 }
 
 std::uint64_t DoubleTree::chunk(const Problem& problem) noexcept {

@@ -62,8 +62,8 @@ class DoubleTree {
 
   /// Hops from the root to the farthest rank.
   static int depth(int size) noexcept;
-  /// Pieces of half the vector, for costs.
-  static double pieces(const Problem& problem) noexcept;
+  /// The vector once up, without the reduction, or once down.
+  static Cost cost_one_way(const Problem& problem) noexcept;
   /// Elements of a piece: as many pieces as hops, where that does not make them too small.
   static std::uint64_t chunk(const Problem& problem) noexcept;
 

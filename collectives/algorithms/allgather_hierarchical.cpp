@@ -52,23 +52,9 @@ void build_hierarchical(ScheduleBuilder& b) {
   }
 }
 
-Cost cost_hierarchical(const Problem& problem) noexcept {
-  const Terms t(problem);
-  const NodeTerms n(problem);
-  const double between = (n.nodes - 1) * t.block, inside = (n.local - 1) * n.nodes * t.block;
-  return {.rounds = 1 + n.node_rounds,
-          .bytes = between + inside,
-          .messages = (n.local - 1) * pieces(problem, n.nodes * t.block) +
-                      n.node_rounds * pieces(problem, between / n.node_rounds),
-          .copied = t.bytes,
-          .near_rounds = 1,
-          .near_bytes = inside,
-          .sharing = n.local};
-}
-
 }  // namespace
 
-extern const Algorithm allgather_hierarchical{
-    "hierarchical", "", Collective::allgather, two_levels, cost_hierarchical, build_hierarchical};
+extern const Algorithm allgather_hierarchical{"hierarchical",    "", Collective::allgather, two_levels, cost_of_rails,
+                                              build_hierarchical};
 
 }  // namespace godwit::collectives

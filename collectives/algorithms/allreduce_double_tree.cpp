@@ -28,14 +28,12 @@ void build_double_tree(ScheduleBuilder& b) {
 }
 
 Cost cost_double_tree(const Problem& problem) noexcept {
-  const Terms t(problem);
+  const Cost one_way = DoubleTree::cost_one_way(problem);
   if (problem.size == 1) return {};
-  const double depth = DoubleTree::depth(problem.size);
-  const double pieces = DoubleTree::pieces(problem);
-  return {.rounds = 2 * depth,
-          .bytes = 2 * t.bytes + 2 * (depth - 1) * t.bytes / pieces,
-          .messages = 4 * t.share * pieces,
-          .reduced = t.bytes};
+  return {.rounds = 2 * one_way.rounds,
+          .bytes = 2 * one_way.bytes,
+          .messages = 2 * one_way.messages,
+          .reduced = Terms(problem).bytes};
 }
 
 }  // namespace

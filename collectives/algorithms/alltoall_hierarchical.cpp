@@ -14,24 +14,13 @@ bool if_equal_nodes(const Problem& problem) noexcept {
   return two_levels(problem) && problem.size == problem.shape.nodes * problem.shape.ranks_per_node;
 }
 
-/// Gives `packed`, sorted by place and node, to the ranks of the node; `arrived` is sorted by rank of this node and
-/// node.
-void swap_in_node(ScheduleBuilder& b, const Team& node, int nodes, Place packed, Place arrived) {
-  b.copy(packed + b.blocks(node.me * nodes), arrived + b.blocks(node.me * nodes), b.blocks(nodes));
-  for (int distance = 1; distance < node.size(); ++distance) {
-    const int to = (node.me + distance) % node.size(), from = (node.me + node.size() - distance) % node.size();
-    b.send_chunks(node[to], packed + b.blocks(to * nodes), b.blocks(nodes));
-    b.recv_chunks(node[from], arrived + b.blocks(from * nodes), b.blocks(nodes));
-  }
-}
-
-/// Both sorted by node and rank there.
-void swap_between_nodes(ScheduleBuilder& b, const Team& rail, int local, Place packed, Place arrived) {
-  b.copy(packed + b.blocks(rail.me * local), arrived + b.blocks(rail.me * local), b.blocks(local));
-  for (int distance = 1; distance < rail.size(); ++distance) {
-    const int to = (rail.me + distance) % rail.size(), from = (rail.me + rail.size() - distance) % rail.size();
-    b.send_chunks(rail[to], packed + b.blocks(to * local), b.blocks(local));
-    b.recv_chunks(rail[from], arrived + b.blocks(from * local), b.blocks(local));
+/// Each rank's run of `each` blocks goes from its place in `packed` to the sender's place in `arrived`.
+void swap(ScheduleBuilder& b, const Team& team, int each, Place packed, Place arrived) {
+  b.copy(packed + b.blocks(team.me * each), arrived + b.blocks(team.me * each), b.blocks(each));
+  for (int distance = 1; distance < team.size(); ++distance) {
+    const int to = (team.me + distance) % team.size(), from = (team.me + team.size() - distance) % team.size();
+    b.send_chunks(team[to], packed + b.blocks(to * each), b.blocks(each));
+    b.recv_chunks(team[from], arrived + b.blocks(from * each), b.blocks(each));
   }
 }
 
@@ -47,11 +36,11 @@ void build_hierarchical(ScheduleBuilder& b) {
   for_each([&](int node, int place) {
     b.copy(b.input(at(node, place)), packed + b.blocks(place * count + node), b.count());
   });
-  swap_in_node(b, nodes.node(), count, packed, arrived);
+  swap(b, nodes.node(), count, packed, arrived);  // sorted by place and node
   for_each([&](int node, int place) {
     b.copy(arrived + b.blocks(place * count + node), packed + b.blocks(node * local + place), b.count());
   });
-  swap_between_nodes(b, nodes.rail(nodes.local()), local, packed, arrived);
+  swap(b, nodes.rail(nodes.local()), local, packed, arrived);  // sorted by node and place
   for_each([&](int node, int place) {
     b.copy(arrived + b.blocks(node * local + place), b.output(at(node, place)), b.count());
   });

@@ -21,17 +21,9 @@ void build_double_tree(ScheduleBuilder& b) {
       if (trees.piece(number, tree, piece)) trees.broadcast(b, piece, b.output(piece.elements.begin));
 }
 
-Cost cost_double_tree(const Problem& problem) noexcept {
-  const Terms t(problem);
-  if (problem.size == 1) return {};
-  const double depth = DoubleTree::depth(problem.size);
-  const double pieces = DoubleTree::pieces(problem);
-  return {.rounds = depth, .bytes = t.bytes + (depth - 1) * t.bytes / pieces, .messages = 2 * t.share * pieces};
-}
-
 }  // namespace
 
-extern const Algorithm broadcast_double_tree{"double_tree",     "tree", Collective::broadcast, always, cost_double_tree,
-                                             build_double_tree, true};
+extern const Algorithm broadcast_double_tree{
+    "double_tree", "tree", Collective::broadcast, always, DoubleTree::cost_one_way, build_double_tree, true};
 
 }  // namespace godwit::collectives

@@ -30,14 +30,9 @@ void build_double_tree(ScheduleBuilder& b) {
 }
 
 Cost cost_double_tree(const Problem& problem) noexcept {
-  const Terms t(problem);
-  if (problem.size == 1) return {};
-  const double depth = DoubleTree::depth(problem.size);
-  const double pieces = DoubleTree::pieces(problem);
-  return {.rounds = depth,
-          .bytes = t.bytes + (depth - 1) * t.bytes / pieces,
-          .messages = 2 * t.share * pieces,
-          .reduced = t.bytes};
+  Cost cost = DoubleTree::cost_one_way(problem);
+  if (problem.size > 1) cost.reduced = Terms(problem).bytes;
+  return cost;
 }
 
 }  // namespace
