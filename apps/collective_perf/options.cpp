@@ -16,7 +16,8 @@ namespace {
 
 /// The words of those flags that CLI11 does not convert by itself.
 struct Words {
-  std::string first, last, step, factor, op = "sum", type = "float", root = "0";
+  SizeWords sweep;
+  std::string op = "sum", type = "float", root = "0";
   int threads = 1, devices = 1, parallel_init = 0, blocking = 0, average = 1;
 };
 
@@ -52,10 +53,10 @@ void add_refused(CLI::App& app) {
 }
 
 void add_flags(CLI::App& app, CollectiveOptions& options, Words& words) {
-  app.add_option("-b,--minbytes", words.first, "first size: 8, 4K, 64M, 8G (default 32M)");
-  app.add_option("-e,--maxbytes", words.last, "last size (default 32M)");
-  app.add_option("-i,--stepbytes", words.step, "distance between sizes (default 1M)");
-  app.add_option("-f,--stepfactor", words.factor, "factor between sizes, instead of -i");
+  app.add_option("-b,--minbytes", words.sweep.first, "first size: 8, 4K, 64M, 8G (default 32M)");
+  app.add_option("-e,--maxbytes", words.sweep.last, "last size (default 32M)");
+  app.add_option("-i,--stepbytes", words.sweep.step, "distance between sizes (default 1M)");
+  app.add_option("-f,--stepfactor", words.sweep.factor, "factor between sizes, instead of -i");
   app.add_option("-o,--op", words.op, "sum, prod, min, max, avg or all (default sum)");
   app.add_option("-d,--datatype", words.type, "int8 ... uint64, half, bfloat16, float, double or all (default float)");
   app.add_option("-r,--root", words.root, "root rank or all (default 0)");
@@ -102,10 +103,7 @@ void take_words(CollectiveOptions& options, const Words& words) {
         fmt::format("-g {}: buffers are in host memory, one pair for each rank; start more ranks "
                     "(mpirun -n, godwit run -n)",
                     words.devices));
-  if (!words.first.empty()) options.sizes.first = parse_size_flag("-b", words.first);
-  if (!words.last.empty()) options.sizes.last = parse_size_flag("-e", words.last);
-  if (!words.step.empty()) options.sizes.step = parse_size_flag("-i", words.step);
-  if (!words.factor.empty()) options.sizes.factor = parse_size_flag("-f", words.factor);
+  take_words(options.sizes, words.sweep);
   options.sizes.check();
   options.types = parse_types(words.type);
   options.ops = parse_ops(words.op);

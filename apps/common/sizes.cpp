@@ -68,6 +68,13 @@ std::size_t parse_size_flag(std::string_view flag, std::string_view text) {
   throw UsageError(fmt::format("{} {}: not a size; write 8, 4K, 64M or 8G (powers of 1024)", flag, text));
 }
 
+void take_words(SizeRange& range, const SizeWords& words, const SizeFlags& flags) {
+  if (!words.first.empty()) range.first = parse_size_flag(flags.first, words.first);
+  if (!words.last.empty()) range.last = parse_size_flag(flags.last, words.last);
+  if (!words.step.empty()) range.step = parse_size_flag(flags.step, words.step), range.factor = 1;
+  if (!words.factor.empty()) range.factor = parse_size_flag(flags.factor, words.factor);
+}
+
 std::vector<std::size_t> parse_size_list(std::string_view flag, std::string_view text) {
   std::vector<std::size_t> sizes;
   for (std::size_t begin = 0; begin <= text.size();) {

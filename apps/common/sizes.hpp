@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,14 @@ struct SizeRange {
   /// Throws UsageError for first > last and for a sweep that cannot move.
   void check(const SizeFlags& flags = {}) const;
 };
+
+/// What was written after the flags of a sweep; empty: nothing was.
+struct SizeWords {
+  std::string first = {}, last = {}, step = {}, factor = {};
+  bool any() const noexcept { return !first.empty() || !last.empty() || !step.empty() || !factor.empty(); }
+};
+/// Puts them in the place of what the range has; a step, in the place of the factor, too. Throws UsageError.
+void take_words(SizeRange& range, const SizeWords& words, const SizeFlags& flags = {});
 
 /// A range, or an explicit list in its own order.
 struct SizeSweep {

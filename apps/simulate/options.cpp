@@ -59,10 +59,10 @@ void add_simulate_flags(CLI::App& command, SimulateWords& words) {
   command.add_option("--ranks", o.ranks, "number of ranks (default: as many as the cluster has)")
       ->check(CLI::PositiveNumber);
   command.add_option("--nodes", o.nodes, "number of nodes, instead of the file's")->check(CLI::PositiveNumber);
-  command.add_option("-b,--minbytes", words.first, "first size: 8, 4K, 64M, 8G (default 8)");
-  command.add_option("-e,--maxbytes", words.last, "last size (default 128M)");
-  command.add_option("-i,--stepbytes", words.step, "distance between sizes");
-  command.add_option("-f,--stepfactor", words.factor, "factor between sizes, instead of -i (default 4)");
+  command.add_option("-b,--minbytes", words.sweep.first, "first size: 8, 4K, 64M, 8G (default 8)");
+  command.add_option("-e,--maxbytes", words.sweep.last, "last size (default 128M)");
+  command.add_option("-i,--stepbytes", words.sweep.step, "distance between sizes");
+  command.add_option("-f,--stepfactor", words.sweep.factor, "factor between sizes, instead of -i (default 4)");
   command.add_option("-d,--datatype", words.type, "int8 ... uint64, half, bfloat16, float, double (default float)");
   command.add_option("-o,--op", words.op, "sum, prod, min, max or avg (default sum)");
   command.add_option("-r,--root", o.root, "root rank (default 0)")->check(CLI::NonNegativeNumber);
@@ -90,11 +90,7 @@ SimulateOptions simulate_options(const SimulateWords& words) {
     throw UsageError("simulate: name a cluster (--cluster FILE.json), or have this machine described (--describe)");
   const bool training = !words.parameters.empty();
   options.benchmark = benchmark_of(training && words.collective.empty() ? "allreduce" : words.collective);
-  if (!words.first.empty()) options.sizes.first = parse_size_flag("-b", words.first);
-  if (!words.last.empty()) options.sizes.last = parse_size_flag("-e", words.last);
-  if (!words.step.empty()) options.sizes.step = parse_size_flag("-i", words.step);
-  if (!words.step.empty()) options.sizes.factor = 1;
-  if (!words.factor.empty()) options.sizes.factor = parse_size_flag("-f", words.factor);
+  take_words(options.sizes, words.sweep);
   options.sizes.check();
   const auto types = parse_types(words.type);
   const auto ops = parse_ops(words.op);

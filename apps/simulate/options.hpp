@@ -33,8 +33,9 @@ struct SimulateOptions {
 
 /// The flags as words, until they are taken.
 struct SimulateWords {
+  SizeWords sweep;
   SimulateOptions options;
-  std::string collective, first, last, step, factor, type = "float", op = "sum", bucket, parameters;
+  std::string collective, type = "float", op = "sum", bucket, parameters;
   double compute_ms = 0;
 };
 

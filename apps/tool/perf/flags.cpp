@@ -25,10 +25,11 @@ void add_size_flags(CLI::App& command, PerfWords& words) {
   command.add_option("-s,--size", words.size,
                      "one size: 2, 4K, 1M (default in perftest's table: latency 2, bandwidth 64K, atomics 8)");
   command.add_flag("-a,--all", words.all_sizes, "sizes 2, 4, 8, ... 8M");
-  command.add_option("--minbytes", words.first, "first size of a sweep (default 8)");
-  command.add_option("--maxbytes", words.last, "last size (default 4M; am_lat, msg_rate: 4K; 8 for single words)");
-  command.add_option("--stepbytes", words.step, "distance between sizes, instead of a factor");
-  command.add_option("--stepfactor", words.factor, "factor between sizes (default 2)");
+  command.add_option("--minbytes", words.sweep.first, "first size of a sweep (default 8)");
+  command.add_option("--maxbytes", words.sweep.last,
+                     "last size (default 4M; am_lat, msg_rate: 4K; 8 for single words)");
+  command.add_option("--stepbytes", words.sweep.step, "distance between sizes, instead of a factor");
+  command.add_option("--stepfactor", words.sweep.factor, "factor between sizes (default 2)");
   command.add_option("--sizes", words.sizes, "exactly these sizes: 0,8,4K");
 }
 

@@ -40,7 +40,7 @@ SizeRange usual_sizes(const PerfTest& test) {
 
 SizeSweep sizes_of(const PerfTest& test, Form form, const PerfWords& words) {
   SizeSweep sizes{.range = form == Form::perftest ? usual_sizes(test) : test.sizes};
-  const bool swept = !words.first.empty() || !words.last.empty() || !words.step.empty() || !words.factor.empty();
+  const bool swept = words.sweep.any();
   const int ways = (swept ? 1 : 0) + (words.sizes.empty() ? 0 : 1) + (words.size.empty() ? 0 : 1) + words.all_sizes;
   if (ways > 1)
     throw UsageError(
@@ -50,11 +50,8 @@ SizeSweep sizes_of(const PerfTest& test, Form form, const PerfWords& words) {
   if (!words.size.empty()) range.first = range.last = parse_size_flag("-s", words.size);
   if (words.all_sizes) range = {.first = 2, .last = 8U << 20, .step = 1, .factor = 2};
   if (!swept) return sizes;
-  if (!words.first.empty()) range.first = parse_size_flag("--minbytes", words.first);
-  if (!words.last.empty()) range.last = parse_size_flag("--maxbytes", words.last);
-  if (words.last.empty()) range.last = std::max(range.first, range.last);
-  if (!words.step.empty()) range.step = parse_size_flag("--stepbytes", words.step), range.factor = 1;
-  if (!words.factor.empty()) range.factor = parse_size_flag("--stepfactor", words.factor);
+  take_words(range, words.sweep, perf_size_flags);
+  if (words.sweep.last.empty()) range.last = std::max(range.first, range.last);
   range.check(perf_size_flags);
   return sizes;
 }

@@ -81,7 +81,7 @@ struct PerfOptions {
 
 /// The flags as the user wrote them.
 struct PerfWords {
-  std::string test = {}, server = {}, size = {}, first = {}, last = {}, step = {}, factor = {}, sizes = {};
+  std::string test = {}, server = {}, size = {}, sizes = {};
   std::string json_file = {}, html_file = {}, perftest_json_file = {}, memory = {}, thread_mode = {}, table = {},
               connection = {};
   bool all_sizes = false, bidirectional = false, connect = false, each_sample = false, unsorted = false;
@@ -89,6 +89,7 @@ struct PerfWords {
   int iterations = 0, checks = 1, threads = 1, port = 18515;
   double duration_s = 0;
   std::optional<int> warmup = {}, idle_ms = {}, depth = {}, post_list = {};
+  SizeWords sweep = {};
   AdapterWords adapter = {};
 };
 void add_perf_flags(CLI::App& command, PerfWords& words);
