@@ -5,10 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <optional>
-#include <span>
-#include <type_traits>
 
 #include "core/copy.hpp"
 #include "core/transport.hpp"
@@ -94,22 +90,5 @@ inline ErrorCode error_from_wire(ErrorCode code) noexcept {
 inline constexpr std::size_t smallest_max_message = 280;
 /// Words in an AbortMessage; longer ones are cut, and those that do not fit into one message.
 inline constexpr std::size_t max_abort_words = 1000;
-
-template <class T>
-std::span<const std::byte> wire_bytes(const T& value) noexcept {
-  static_assert(std::is_trivially_copyable_v<T>);
-  return std::as_bytes(std::span<const T, 1>(&value, 1));
-}
-
-/// Reads a T from the front and advances; nothing if there is too little.
-template <class T>
-std::optional<T> read_wire(std::span<const std::byte>& bytes) noexcept {
-  static_assert(std::is_trivially_copyable_v<T>);
-  if (bytes.size() < sizeof(T)) return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  bytes = bytes.subspan(sizeof(T));
-  return value;
-}
 
 }  // namespace godwit::core

@@ -5,6 +5,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <type_traits>
 
 namespace godwit::core {
 
@@ -51,6 +55,23 @@ inline void set_offset(WireHeader& header, std::uint64_t offset) noexcept {
 }
 inline std::uint64_t offset_of(const WireHeader& header) noexcept {
   return header.context | static_cast<std::uint64_t>(header.signature) << 32;
+}
+
+template <class T>
+std::span<const std::byte> wire_bytes(const T& value) noexcept {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return std::as_bytes(std::span<const T, 1>(&value, 1));
+}
+
+/// Reads a T from the front and advances; nothing if there is too little.
+template <class T>
+std::optional<T> read_wire(std::span<const std::byte>& bytes) noexcept {
+  static_assert(std::is_trivially_copyable_v<T>);
+  if (bytes.size() < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  bytes = bytes.subspan(sizeof(T));
+  return value;
 }
 
 }  // namespace godwit::core

@@ -353,6 +353,8 @@ class Worker {
   std::string since_words(const Operation& operation) const;
   // worker_wait.cpp
   Operation& post_flush(Peer& to);
+  /// The operation is done when the peer has all that was posted to it before.
+  void submit_flush(Peer& to, Operation& operation);
   void wake_waiters() noexcept {
     if (sleeping_ || followers_ > 0) [[unlikely]]
       wake_others();

@@ -162,11 +162,7 @@ void Worker::take_back(Operation& operation) {
   if (has_left_ || reader.state != Peer::State::ready || operation.state != Operation::State::posted) return;
   taken_back_.emplace(operation.id, TakenBack{&reader, std::move(operation.registration)});
   tell_verdict(*operation.group, reader);
-  WorkRequest request;
-  request.op = Op::flush;
-  request.cookie = operation.id;
-  ++operation.in_flight;
-  submit(reader, request);
+  submit_flush(reader, operation);
 }
 
 bool Worker::release_taken_back(const Peer& reader, OperationId id) noexcept {

@@ -175,12 +175,16 @@ Operation& Worker::post_flush(Peer& to) {
   operation.peer = &to;
   operation.protocol = &flush_protocol;
   operation.state = Operation::State::moving;
+  submit_flush(to, operation);
+  return operation;
+}
+
+void Worker::submit_flush(Peer& to, Operation& operation) {
   WorkRequest request;
   request.op = Op::flush;
   request.cookie = operation.id;
   ++operation.in_flight;
   submit(to, request);
-  return operation;
 }
 
 Status Worker::flush(Rank target) {

@@ -185,7 +185,7 @@ Hello Control::make_hello(const Session& session) const {
 }
 
 void Control::send_hello(Session& session, const Hello& hello) {
-  session.send(SideMessage::hello, std::as_bytes(std::span<const Hello, 1>(&hello, 1)));
+  session.send(SideMessage::hello, core::wire_bytes(hello));
 }
 
 void Control::complete_connection(Session& session, const Hello& hello) {
@@ -371,7 +371,7 @@ void Control::give_up(Rank peer, const std::string& why) {
 
 void Control::send_bye(Session& session, std::uint64_t sent) {
   const Bye bye{sent};
-  session.send(SideMessage::bye, std::as_bytes(std::span<const Bye, 1>(&bye, 1)));
+  session.send(SideMessage::bye, core::wire_bytes(bye));
   session.close_when_sent();
 }
 

@@ -17,11 +17,6 @@ namespace {
 
 constexpr milliseconds first_pause{5}, longest_pause{200};
 
-template <class Message>
-std::span<const std::byte> bytes_of(const Message& message) {
-  return std::as_bytes(std::span<const Message, 1>(&message, 1));
-}
-
 }  // namespace
 
 // The worker has let the queue pair go.
@@ -88,7 +83,7 @@ void Control::offer_pair(Session& session) {
   recover.round = rebuild.round;
   recover.acknowledged = rebuild.acknowledged;
   recover.pair = rebuild.fresh->address();
-  session.send(SideMessage::recover, bytes_of(recover));
+  session.send(SideMessage::recover, core::wire_bytes(recover));
 }
 
 void Control::connect_pair(Session& session) {
@@ -107,7 +102,7 @@ void Control::resume(Rank peer, std::uint32_t round, std::uint64_t received) {
   if (found == sessions_.end() || found->second->rebuild.round != round) return;
   Session& session = *found->second;
   const Resume resume{.round = round, .received = received};
-  session.send(SideMessage::resume, bytes_of(resume));
+  session.send(SideMessage::resume, core::wire_bytes(resume));
   session.rebuild.resumed = true;
   finish_recovery(session);
 }

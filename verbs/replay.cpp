@@ -1,10 +1,7 @@
 #include "verbs/replay.hpp"
 
+#include "verbs/hand_over.hpp"
 #include "verbs/post.hpp"
-
-#include <fmt/format.h>
-
-#include <cstring>
 
 namespace godwit::verbs {
 namespace {
@@ -12,19 +9,15 @@ namespace {
 void post_again(const std::shared_ptr<Link>& link, Posting& posting, std::uint64_t number) {
   const Slot& slot = link->slot(number);
   ibv_sge place{slot.local, slot.bytes, slot.lkey};
-  ibv_send_wr request{};
+  ibv_send_wr request;
+  prepare(request, static_cast<ibv_wr_opcode>(slot.opcode), &place, slot.bytes == 0 ? 0 : 1);
   request.wr_id = number << 1;
-  request.sg_list = &place;
-  request.num_sge = slot.bytes == 0 ? 0 : 1;
-  request.opcode = static_cast<ibv_wr_opcode>(slot.opcode);
   request.send_flags = slot.flags | IBV_SEND_SIGNALED;
   request.imm_data = slot.immediate;
   request.wr.rdma = {slot.remote, slot.rkey};
   ibv_send_wr* refused = nullptr;
   if (const int error = ibv_post_send(link->connection->pair.get(), &request, &refused); error != 0)
-    posting.fail(link, ErrorCode::transport,
-                 fmt::format("{} took no work request for {} once more: {}", link->connection->adapter.about(),
-                             link->peer.text(), std::strerror(error)));
+    not_taken(link, posting, error);
 }
 
 // Nothing is left of it but its place in the order of completions.

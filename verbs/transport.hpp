@@ -21,6 +21,8 @@
 namespace godwit::verbs {
 
 inline constexpr std::string_view transport_name = "verbs";
+/// Frames that a peer has sent before its good-bye, or knows to have arrived, are in the queue, or on their way there.
+inline constexpr std::int64_t frames_patience_ms = 1000;
 
 class VerbsTransport final : public core::Transport {
  public:

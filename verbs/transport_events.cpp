@@ -12,8 +12,6 @@
 namespace godwit::verbs {
 namespace {
 
-// Frames that a peer had sent before its good-bye are in the queue, or on their way there.
-constexpr std::int64_t patience_ms = 1000;
 constexpr std::chrono::seconds longest_flush{5};
 
 }  // namespace
@@ -95,7 +93,7 @@ std::size_t VerbsTransport::finish_draining(std::span<core::Completion> out, boo
   std::size_t n = 0;
   for (std::size_t i = 0; i < draining_.size() && n < out.size();) {
     const LinkPointer link = draining_[i];
-    const bool late = services_.clock.now_ms() - link->draining_since_ms > patience_ms;
+    const bool late = services_.clock.now_ms() - link->draining_since_ms > frames_patience_ms;
     const bool missing = link->received < link->last_word;
     if ((!idle && polled_ < link->drained_at) || (missing && !late)) {
       ++i;

@@ -19,12 +19,6 @@
 #include <algorithm>
 
 namespace godwit::verbs {
-namespace {
-
-// Frames that the peer knows to be here are in the completion queue, or about to be.
-constexpr std::int64_t patience_ms = 1000;
-
-}  // namespace
 
 // True: the work request keeps its slot.
 bool VerbsTransport::begins_recovery(const LinkPointer& link, const ibv_wc& entry) {
@@ -119,7 +113,7 @@ void VerbsTransport::ask_for_pair(const LinkPointer& link) {
 void VerbsTransport::count_frames(const LinkPointer& link) {
   Recovery& recovery = link->recovery;
   if (link->received < recovery.known_here) {
-    if (services_.clock.now_ms() - recovery.made_ms <= patience_ms) return;
+    if (services_.clock.now_ms() - recovery.made_ms <= frames_patience_ms) return;
     return posting_.fail(
         link, ErrorCode::transport,
         fmt::format("{} has sent {} frames that were acknowledged, of which {} arrived: {} lost some",

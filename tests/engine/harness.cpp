@@ -116,10 +116,10 @@ void Cluster::kill(Rank rank) {
   fabric_->kill(rank);
 }
 
-Pending Cluster::send(Rank from, Rank to, Bytes data, Tag tag, bool synchronous) {
+Pending Cluster::send(Rank from, Rank to, Bytes data, Tag tag, bool synchronous, core::Group* group) {
   auto buffer = std::make_unique<Bytes>(std::move(data));
   core::SendArguments arguments;
-  arguments.group = &world(from);
+  arguments.group = group != nullptr ? group : &world(from);
   arguments.data = *buffer;
   arguments.to = to;
   arguments.tag = tag;
@@ -130,10 +130,10 @@ Pending Cluster::send(Rank from, Rank to, Bytes data, Tag tag, bool synchronous)
   return pending;
 }
 
-Pending Cluster::recv(Rank at, Rank from, std::size_t capacity, Tag tag) {
+Pending Cluster::recv(Rank at, Rank from, std::size_t capacity, Tag tag, core::Group* group) {
   auto buffer = std::make_unique<Bytes>(capacity);
   core::RecvArguments arguments;
-  arguments.group = &world(at);
+  arguments.group = group != nullptr ? group : &world(at);
   arguments.data = *buffer;
   arguments.from = from;
   arguments.tag = tag;

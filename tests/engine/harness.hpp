@@ -96,8 +96,9 @@ class Cluster {
   void resume(Rank rank) { nodes_[static_cast<std::size_t>(rank)]->stopped = false; }
 
   // --- operations: buffers live in the returned value ---------------------------------------------------------
-  Pending send(Rank from, Rank to, Bytes data, Tag tag = 0, bool synchronous = false);
-  Pending recv(Rank at, Rank from, std::size_t capacity, Tag tag = any_tag);
+  /// `group`: nullptr is the world.
+  Pending send(Rank from, Rank to, Bytes data, Tag tag = 0, bool synchronous = false, core::Group* group = nullptr);
+  Pending recv(Rank at, Rank from, std::size_t capacity, Tag tag = any_tag, core::Group* group = nullptr);
   Pending message(Rank from, Rank to, Bytes data, std::uint16_t handler);
 
   // --- movement -----------------------------------------------------------------------------------------------

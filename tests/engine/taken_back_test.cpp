@@ -28,26 +28,10 @@ class TakenBack : public ::testing::Test {
   }
   core::Group& group(Rank rank) { return *groups_[static_cast<std::size_t>(rank)]; }
   Pending send(Rank from, Rank to, std::size_t bytes, Tag tag = 0) {
-    auto data = std::make_unique<Bytes>(pattern(bytes, static_cast<std::uint64_t>(tag)));
-    core::SendArguments arguments;
-    arguments.group = &group(from);
-    arguments.data = *data;
-    arguments.to = to;
-    arguments.tag = tag;
-    Pending pending(cluster_->worker(from), cluster_->worker(from).post_send(arguments));
-    pending.owning(std::move(data));
-    return pending;
+    return cluster_->send(from, to, pattern(bytes, static_cast<std::uint64_t>(tag)), tag, false, &group(from));
   }
   Pending recv(Rank at, Rank from, std::size_t bytes, Tag tag = 0) {
-    auto data = std::make_unique<Bytes>(bytes);
-    core::RecvArguments arguments;
-    arguments.group = &group(at);
-    arguments.data = *data;
-    arguments.from = from;
-    arguments.tag = tag;
-    Pending pending(cluster_->worker(at), cluster_->worker(at).post_recv(arguments));
-    pending.owning(std::move(data));
-    return pending;
+    return cluster_->recv(at, from, bytes, tag, &group(at));
   }
   void abort(Rank by) { cluster_->worker(by).abort_group(group(by), ErrorCode::aborted, "disk full"); }
   // Delivers one by one until the last request on the wire is this.

@@ -1,5 +1,5 @@
 // Completions with errors, lost ones, late ones.
-#include "stage.hpp"
+#include "failures.hpp"
 
 #include <fmt/format.h>
 
@@ -8,38 +8,14 @@
 namespace godwit::verbs {
 namespace {
 
-using fake_verbs::Executed;
-
-struct Failure {
-  ibv_wr_opcode opcode;
-  ibv_wc_status status;
-  Executed executed;
-};
-
-std::vector<Failure> failures() {
-  std::vector<Failure> all;
-  for (const auto opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ})
-    for (int status = IBV_WC_LOC_LEN_ERR; status <= IBV_WC_GENERAL_ERR; ++status)
-      for (const Executed executed : {Executed::no, Executed::yes})
-        if (status != IBV_WC_WR_FLUSH_ERR) all.push_back({opcode, static_cast<ibv_wc_status>(status), executed});
+std::vector<ibv_wc_status> statuses() {
+  std::vector<ibv_wc_status> all;
+  for (int status = IBV_WC_LOC_LEN_ERR; status <= IBV_WC_GENERAL_ERR; ++status)
+    if (status != IBV_WC_WR_FLUSH_ERR) all.push_back(static_cast<ibv_wc_status>(status));
   return all;
 }
 
-std::string words(const Failure& failure) {
-  return fmt::format("Opcode{}Status{}{}", static_cast<int>(failure.opcode), static_cast<int>(failure.status),
-                     failure.executed == Executed::yes ? "Executed" : "");
-}
-
-std::ostream& operator<<(std::ostream& out, const Failure& failure) { return out << words(failure); }
-
 class Completions : public ::testing::TestWithParam<Failure> {};
-
-WorkRequest request_for(ibv_wr_opcode opcode, const Window& window, std::span<std::byte> local) {
-  if (opcode == IBV_WR_SEND) return send_request(local, 10);
-  WorkRequest request = window.request(opcode == IBV_WR_RDMA_READ ? Op::get : Op::put, local);
-  if (opcode == IBV_WR_RDMA_WRITE_WITH_IMM) request.imm = 5;
-  return request;
-}
 
 TEST_P(Completions, AreExplainedAndEndTheConnectionOnBothSides) {
   const auto [opcode, status, executed] = GetParam();
@@ -78,7 +54,7 @@ TEST_P(Completions, AreExplainedAndEndTheConnectionOnBothSides) {
   expect_they_talk(stage, a, c);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Completions, ::testing::ValuesIn(failures()),
+INSTANTIATE_TEST_SUITE_P(All, Completions, ::testing::ValuesIn(failures(statuses())),
                          [](const auto& failure) { return words(failure.param); });
 
 // Requests behind the one that fails end, too, with the same words; those before it had succeeded.
