@@ -81,6 +81,8 @@ Problem check_arguments(const CollectiveCall& call, Rank rank, int size, NodeSha
   if (problem.reduces()) {
     if (call.op > ReduceOp::avg)
       fail(call, fmt::format("there is no reduction with number {}", static_cast<int>(call.op)));
+    if (call.op == ReduceOp::avg && !has_average(call.collective))
+      fail(call, "avg is of all ranks, which this is not; use sum, and divide by the number of ranks that went in");
     problem.op = call.op;
   }
   if (problem.rooted()) {

@@ -20,10 +20,9 @@ RankSets::Name RankSets::single(Rank rank) {
   return name_of(bits);
 }
 
-RankSets::Name RankSets::all() {
+RankSets::Name RankSets::first(int count) {
   Bits bits(sets_[nothing].size());
-  for (int rank = 0; rank < ranks_; ++rank)
-    bits[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (rank % 64);
+  for (int rank = 0; rank < count; ++rank) bits[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (rank % 64);
   return name_of(bits);
 }
 

@@ -22,7 +22,8 @@ class RankSets {
 
   explicit RankSets(int ranks);
   Name single(Rank rank);
-  Name all();
+  Name first(int count);  // ranks 0..count-1
+  Name all() { return first(ranks_); }
   Name unite(Name a, Name b);
   /// A rank that is in both, if any.
   std::optional<Rank> common(Name a, Name b) const;

@@ -50,6 +50,13 @@ Terms::Terms(const Problem& problem) noexcept
       others(n - 1),
       share(others / n) {}
 
+Cost cost_of_chain(const Problem& problem) noexcept {
+  const Terms t(problem);
+  const double count = pieces(problem, t.bytes);
+  const double hops = std::max(0.0, t.n - 2);
+  return {.rounds = t.others, .bytes = t.n > 1 ? t.bytes + hops * t.bytes / count : 0, .messages = t.share * count};
+}
+
 double pieces(const Problem& problem, double bytes) noexcept {
   return std::max(1.0, std::ceil(bytes / static_cast<double>(problem.chunk_bytes)));
 }

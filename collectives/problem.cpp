@@ -11,7 +11,7 @@ std::uint64_t Problem::chunk() const noexcept { return std::max<std::uint64_t>(1
 
 bool Problem::reduces() const noexcept {
   return collective == Collective::reduce || collective == Collective::allreduce ||
-         collective == Collective::reduce_scatter;
+         collective == Collective::reduce_scatter || collective == Collective::scan || collective == Collective::exscan;
 }
 
 bool Problem::rooted() const noexcept {
@@ -29,6 +29,8 @@ std::uint64_t Problem::input_count(Rank rank) const noexcept {
     case Collective::alltoall: return n * count;
     case Collective::reduce:
     case Collective::allreduce:
+    case Collective::scan:
+    case Collective::exscan:
     case Collective::allgather:
     case Collective::gather: return count;
   }
@@ -41,10 +43,12 @@ std::uint64_t Problem::output_count(Rank rank) const noexcept {
     case Collective::barrier: return 0;
     case Collective::reduce: return rank == root ? count : 0;
     case Collective::gather: return rank == root ? n * count : 0;
+    case Collective::exscan: return rank == 0 ? 0 : count;
     case Collective::allgather:
     case Collective::alltoall: return n * count;
     case Collective::broadcast:
     case Collective::allreduce:
+    case Collective::scan:
     case Collective::reduce_scatter:
     case Collective::scatter: return count;
   }

@@ -17,7 +17,9 @@ Place canonical(const Problem& problem, Rank rank, Place place) noexcept {
     case Collective::broadcast:
     case Collective::reduce:
     case Collective::allreduce:
-    case Collective::alltoall: break;
+    case Collective::alltoall:
+    case Collective::scan:
+    case Collective::exscan: break;
   }
   return {Buffer::output, place.offset};
 }

@@ -166,6 +166,8 @@ class Verifier : public WalkObserver {
       case Collective::allgather: return {sets_.single(source), -source * count};
       case Collective::alltoall: return {sets_.single(source), (rank - source) * count};
       case Collective::reduce_scatter: return {sets_.all(), rank * count, p.op == ReduceOp::avg};
+      case Collective::scan: return {sets_.first(rank + 1), 0};
+      case Collective::exscan: return {sets_.first(rank), 0};
       case Collective::barrier:
       case Collective::reduce:
       case Collective::allreduce: break;

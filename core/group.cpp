@@ -8,7 +8,8 @@ namespace godwit::core {
 
 std::uint32_t signature_of(const CollectiveCall& call) noexcept {
   const bool reduces = call.collective == Collective::allreduce || call.collective == Collective::reduce ||
-                       call.collective == Collective::reduce_scatter;
+                       call.collective == Collective::reduce_scatter || call.collective == Collective::scan ||
+                       call.collective == Collective::exscan;
   const bool rooted = call.collective == Collective::broadcast || call.collective == Collective::reduce ||
                       call.collective == Collective::gather || call.collective == Collective::scatter;
   struct Key {
@@ -31,6 +32,8 @@ std::string describe(const CollectiveCall& call) {
     case Collective::barrier: return "barrier";
     case Collective::allreduce:
     case Collective::reduce_scatter:
+    case Collective::scan:
+    case Collective::exscan:
       return fmt::format("{} of {} {}, {}", to_string(call.collective), call.count, to_string(call.type),
                          to_string(call.op));
     case Collective::reduce:

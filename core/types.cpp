@@ -55,6 +55,8 @@ std::string_view to_string(Collective collective) noexcept {
     case Collective::gather: return "gather";
     case Collective::scatter: return "scatter";
     case Collective::alltoall: return "alltoall";
+    case Collective::scan: return "scan";
+    case Collective::exscan: return "exscan";
   }
   return "unknown";
 }

@@ -35,6 +35,10 @@ std::vector<Part> expected_parts(const Case& what, int rank, int ranks, std::uin
     case Benchmark::reduce_scatter: return {{Pattern::reduced(what.type, what.op, seed, ranks), mine, 0, shape.count}};
     case Benchmark::broadcast: return {{moved(what.root), 0, 0, shape.count}};
     case Benchmark::scatter: return {{moved(what.root), mine, 0, shape.count}};
+    case Benchmark::scan: return {{Pattern::reduced(what.type, what.op, seed, ranks, rank + 1), 0, 0, shape.count}};
+    case Benchmark::exscan:
+      if (rank == 0) return {};
+      return {{Pattern::reduced(what.type, what.op, seed, ranks, rank), 0, 0, shape.count}};
     case Benchmark::sendrecv: return {{moved((rank + ranks - 1) % ranks), 0, 0, shape.count}};
     case Benchmark::all_gather:
     case Benchmark::gather:

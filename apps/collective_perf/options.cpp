@@ -94,7 +94,17 @@ std::optional<int> parse_root(const std::string& text) {
   return root;
 }
 
-void take_words(CollectiveOptions& options, const Words& words) {
+std::vector<ReduceOp> ops_of(Benchmark benchmark, const std::string& word) {
+  std::vector<ReduceOp> ops = parse_ops(word);
+  const std::optional<Collective> collective = collective_of(benchmark);
+  if (!collective || has_average(*collective)) return ops;
+  if (ops.size() == 1 && ops.front() == ReduceOp::avg)
+    throw UsageError(fmt::format("-o {}: {} has no average", word, to_string(*collective)));
+  std::erase(ops, ReduceOp::avg);
+  return ops;
+}
+
+void take_words(CollectiveOptions& options, Benchmark benchmark, const Words& words) {
   if (words.threads != 1)
     throw UsageError(
         fmt::format("-t {}: a rank is a process here; start more of them (mpirun -n, godwit run -n)", words.threads));
@@ -106,7 +116,7 @@ void take_words(CollectiveOptions& options, const Words& words) {
   take_words(options.sizes, words.sweep);
   options.sizes.check();
   options.types = parse_types(words.type);
-  options.ops = parse_ops(words.op);
+  options.ops = ops_of(benchmark, words.op);
   options.root = parse_root(words.root);
   options.blocking = static_cast<Blocking>(words.blocking);
   options.average = static_cast<Average>(words.average);
@@ -124,7 +134,7 @@ CollectiveOptions parse_collective_options(Benchmark benchmark, const std::vecto
   add_flags(app, options, texts);
   add_refused(app);
   parse_command_line(app, words);
-  take_words(options, texts);
+  take_words(options, benchmark, texts);
   return options;
 }
 

@@ -123,12 +123,12 @@ Pattern Pattern::contribution(DataType type, ReduceOp op, std::uint64_t seed, in
   return pattern;
 }
 
-Pattern Pattern::reduced(DataType type, ReduceOp op, std::uint64_t seed, int ranks) {
+Pattern Pattern::reduced(DataType type, ReduceOp op, std::uint64_t seed, int ranks, int members) {
   Pattern pattern(type);
   pattern.exact_ = op != ReduceOp::avg || !is_floating(type);
   for (std::size_t i = 0; i < period; ++i) {
     double value = input(type, op, seed, 0, ranks, i);
-    for (int rank = 1; rank < ranks; ++rank) value = combine(op, value, input(type, op, seed, rank, ranks, i));
+    for (int rank = 1; rank < members; ++rank) value = combine(op, value, input(type, op, seed, rank, ranks, i));
     if (op == ReduceOp::avg) value = is_floating(type) ? value / ranks : std::trunc(value / ranks);
     store_element(type, pattern.bytes_.data() + i * size_of(type), value);
   }

@@ -27,8 +27,11 @@ class Pattern {
   static Pattern moved(DataType type, std::uint64_t seed, int rank);
   /// What `rank` of `ranks` contributes to a reduction.
   static Pattern contribution(DataType type, ReduceOp op, std::uint64_t seed, int rank, int ranks);
-  /// What the reduction of all contributions gives.
-  static Pattern reduced(DataType type, ReduceOp op, std::uint64_t seed, int ranks);
+  /// What the reduction of the contributions of the first `members` ranks gives, at least one.
+  static Pattern reduced(DataType type, ReduceOp op, std::uint64_t seed, int ranks, int members);
+  static Pattern reduced(DataType type, ReduceOp op, std::uint64_t seed, int ranks) {
+    return reduced(type, op, seed, ranks, ranks);
+  }
 
   static Pattern constant(DataType type, double value);
 

@@ -17,6 +17,8 @@ bool divided(Benchmark benchmark) noexcept {
     case Benchmark::all_reduce:
     case Benchmark::broadcast:
     case Benchmark::reduce:
+    case Benchmark::scan:
+    case Benchmark::exscan:
     case Benchmark::sendrecv: return false;
   }
   return false;
@@ -34,6 +36,8 @@ std::string_view program_name(Benchmark benchmark) noexcept {
     case Benchmark::gather: return "gather_perf";
     case Benchmark::scatter: return "scatter_perf";
     case Benchmark::alltoall: return "alltoall_perf";
+    case Benchmark::scan: return "scan_perf";
+    case Benchmark::exscan: return "exscan_perf";
     case Benchmark::sendrecv: return "sendrecv_perf";
   }
   return "unknown";
@@ -47,7 +51,8 @@ std::optional<Benchmark> benchmark_of_program(std::string_view program) noexcept
 }
 
 bool has_reduction(Benchmark benchmark) noexcept {
-  return benchmark == Benchmark::all_reduce || benchmark == Benchmark::reduce || benchmark == Benchmark::reduce_scatter;
+  return benchmark == Benchmark::all_reduce || benchmark == Benchmark::reduce ||
+         benchmark == Benchmark::reduce_scatter || benchmark == Benchmark::scan || benchmark == Benchmark::exscan;
 }
 
 bool has_root(Benchmark benchmark) noexcept {
@@ -67,6 +72,8 @@ std::optional<Collective> collective_of(Benchmark benchmark) noexcept {
     case Benchmark::gather: return Collective::gather;
     case Benchmark::scatter: return Collective::scatter;
     case Benchmark::alltoall: return Collective::alltoall;
+    case Benchmark::scan: return Collective::scan;
+    case Benchmark::exscan: return Collective::exscan;
     case Benchmark::sendrecv: return std::nullopt;
   }
   return std::nullopt;

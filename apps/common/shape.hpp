@@ -21,11 +21,14 @@ enum class Benchmark : std::uint8_t {
   gather,
   scatter,
   alltoall,
+  scan,
+  exscan,
   sendrecv
 };
 inline constexpr std::array all_benchmarks = {Benchmark::all_reduce, Benchmark::all_gather, Benchmark::reduce_scatter,
                                               Benchmark::broadcast,  Benchmark::reduce,     Benchmark::gather,
-                                              Benchmark::scatter,    Benchmark::alltoall,   Benchmark::sendrecv};
+                                              Benchmark::scatter,    Benchmark::alltoall,   Benchmark::scan,
+                                              Benchmark::exscan,     Benchmark::sendrecv};
 
 /// "all_reduce_perf" and so on; nothing for other names. A path is cut down to its last part.
 std::optional<Benchmark> benchmark_of_program(std::string_view program) noexcept;

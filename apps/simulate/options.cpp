@@ -98,6 +98,9 @@ SimulateOptions simulate_options(const SimulateWords& words) {
     throw UsageError("simulate: one type (-d) and one operation (-o) at a time");
   options.type = types.front();
   options.op = ops.front();
+  if (const auto collective = collective_of(options.benchmark);
+      collective && options.op == ReduceOp::avg && !has_average(*collective))
+    throw UsageError(fmt::format("simulate: -o avg: {} has no average", to_string(*collective)));
   if (!training && (words.compute_ms > 0 || !words.bucket.empty()))
     throw UsageError("simulate: --compute-ms and --bucket go with --parameters");
   if (!training) return options;

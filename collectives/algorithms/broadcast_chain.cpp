@@ -4,8 +4,6 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/phases.hpp"
 
-#include <algorithm>
-
 namespace godwit::collectives {
 namespace {
 
@@ -19,15 +17,8 @@ void build_chain(ScheduleBuilder& b) {
   });
 }
 
-Cost cost_chain(const Problem& problem) noexcept {
-  const Terms t(problem);
-  const double count = pieces(problem, t.bytes);
-  const double hops = std::max(0.0, t.n - 2);
-  return {.rounds = t.others, .bytes = t.n > 1 ? t.bytes + hops * t.bytes / count : 0, .messages = t.share * count};
-}
-
 }  // namespace
 
-extern const Algorithm broadcast_chain{"chain", "ring", Collective::broadcast, always, cost_chain, build_chain};
+extern const Algorithm broadcast_chain{"chain", "ring", Collective::broadcast, always, cost_of_chain, build_chain};
 
 }  // namespace godwit::collectives

@@ -17,7 +17,9 @@
                                                   line(reduce_scatter_pat) line(reduce_scatter_hierarchical)           \
                                                       line(gather_binomial) line(gather_linear) line(scatter_binomial) \
                                                           line(scatter_linear) line(alltoall_bruck)                    \
-                                                              line(alltoall_pairwise) line(alltoall_hierarchical)
+                                                              line(alltoall_pairwise) line(alltoall_hierarchical)      \
+                                                                  line(scan_doubling) line(scan_chain)                 \
+                                                                      line(exscan_doubling) line(exscan_chain)
 
 namespace godwit::collectives {
 

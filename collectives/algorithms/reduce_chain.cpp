@@ -38,13 +38,9 @@ void build_chain(ScheduleBuilder& b) {
 }
 
 Cost cost_chain(const Problem& problem) noexcept {
-  const Terms t(problem);
-  const double count = pieces(problem, t.bytes);
-  const double hops = std::max(0.0, t.n - 2);
-  return {.rounds = t.others,
-          .bytes = t.n > 1 ? t.bytes + hops * t.bytes / count : 0,
-          .messages = t.share * count,
-          .reduced = t.n > 1 ? t.bytes : 0};
+  Cost cost = cost_of_chain(problem);
+  if (problem.size > 1) cost.reduced = Terms(problem).bytes;
+  return cost;
 }
 
 }  // namespace

@@ -149,11 +149,11 @@ class Communicator {
   }
   template <RecvBuffer B>
   void allreduce(B&& data, ReduceOp op) {
-    collective(allreduce_call(data, data, op));
+    collective(vector_call(Collective::allreduce, data, data, op));
   }
   template <SendBuffer S, RecvBuffer R>
   void allreduce(const S& in, R&& out, ReduceOp op) {
-    collective(allreduce_call(in, out, op));
+    collective(vector_call(Collective::allreduce, in, out, op));
   }
   template <SendBuffer S, RecvBuffer R>
   void reduce(const S& in, R&& out, ReduceOp op, Rank root) {
@@ -180,6 +180,17 @@ class Communicator {
     collective(alltoall_call(in, out));
   }
 
+  /// Of ranks 0 to this one, in their order.
+  template <SendBuffer S, RecvBuffer R>
+  void scan(const S& in, R&& out, ReduceOp op) {
+    collective(vector_call(Collective::scan, in, out, op));
+  }
+  /// Of the ranks before this one; rank 0's `out` stays as it is.
+  template <SendBuffer S, RecvBuffer R>
+  void exscan(const S& in, R&& out, ReduceOp op) {
+    collective(vector_call(Collective::exscan, in, out, op));
+  }
+
   Request ibarrier() { return icollective({.collective = Collective::barrier}); }
   template <RecvBuffer B>
   Request ibroadcast(B&& data, Rank root) {
@@ -187,11 +198,11 @@ class Communicator {
   }
   template <RecvBuffer B>
   Request iallreduce(B&& data, ReduceOp op) {
-    return icollective(allreduce_call(data, data, op));
+    return icollective(vector_call(Collective::allreduce, data, data, op));
   }
   template <SendBuffer S, RecvBuffer R>
   Request iallreduce(const S& in, R&& out, ReduceOp op) {
-    return icollective(allreduce_call(in, out, op));
+    return icollective(vector_call(Collective::allreduce, in, out, op));
   }
   template <SendBuffer S, RecvBuffer R>
   Request ireduce(const S& in, R&& out, ReduceOp op, Rank root) {
@@ -216,6 +227,14 @@ class Communicator {
   template <SendBuffer S, RecvBuffer R>
   Request ialltoall(const S& in, R&& out) {
     return icollective(alltoall_call(in, out));
+  }
+  template <SendBuffer S, RecvBuffer R>
+  Request iscan(const S& in, R&& out, ReduceOp op) {
+    return icollective(vector_call(Collective::scan, in, out, op));
+  }
+  template <SendBuffer S, RecvBuffer R>
+  Request iexscan(const S& in, R&& out, ReduceOp op) {
+    return icollective(vector_call(Collective::exscan, in, out, op));
   }
 
   void collective(const CollectiveCall& call);
@@ -243,7 +262,7 @@ class Communicator {
   template <RecvBuffer B>
   CollectiveCall broadcast_call(B&& data, Rank root) const;
   template <SendBuffer S, RecvBuffer R>
-  CollectiveCall allreduce_call(const S& in, R&& out, ReduceOp op) const;
+  CollectiveCall vector_call(Collective collective, const S& in, R&& out, ReduceOp op) const;
   template <SendBuffer S, RecvBuffer R>
   CollectiveCall reduce_call(const S& in, R&& out, ReduceOp op, Rank root) const;
   template <SendBuffer S, RecvBuffer R>

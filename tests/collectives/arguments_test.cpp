@@ -45,6 +45,8 @@ TEST(Arguments, WrongCallsAreErrorsThatSayWhy) {
       {Collective::allreduce, [](CollectiveCall& c) { c.op = static_cast<ReduceOp>(77); }, "reduction with number 77"},
       {Collective::allreduce, [](CollectiveCall& c) { c.collective = static_cast<Collective>(50); }, "number 50"},
       {Collective::allreduce, [](CollectiveCall& c) { c.recv = send.data() + 1; }, "overlap"},
+      {Collective::scan, [](CollectiveCall& c) { c.op = ReduceOp::avg; }, "avg is of all ranks"},
+      {Collective::exscan, [](CollectiveCall& c) { c.op = ReduceOp::avg; }, "avg is of all ranks"},
       {Collective::allgather, [](CollectiveCall& c) { c.recv = send.data(); }, "overlap"},  // rank 1's block is at 4
   };
   for (const Case& c : cases) {
@@ -69,6 +71,10 @@ TEST(Arguments, BuffersThatARankDoesNotUseMayBeNull) {
   call.recv = nullptr;
   EXPECT_NO_THROW(check(call, 1));
   EXPECT_THROW(check(call, 0), Error);
+  call = good(Collective::exscan);
+  call.recv = nullptr;
+  EXPECT_NO_THROW(check(call, 0));
+  EXPECT_THROW(check(call, 1), Error);
   call = good(Collective::allreduce);
   call.send = call.recv = nullptr;
   call.count = 0;

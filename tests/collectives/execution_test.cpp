@@ -80,7 +80,7 @@ TEST_P(Executor, GivesTheRightNumbers) {
     for (std::size_t count : {0, 1, 5, 37, 1000})
       for (bool in_place : {false, true}) {
         CollectiveCall call{.collective = GetParam()->collective, .count = count, .type = DataType::int32};
-        call.op = count % 2 == 0 ? ReduceOp::avg : ReduceOp::sum;
+        call.op = count % 2 == 0 && has_average(call.collective) ? ReduceOp::avg : ReduceOp::sum;
         call.root = static_cast<Rank>(count) % size;
         const Problem problem{.collective = call.collective, .size = size, .count = count};
         if (GetParam()->applies(problem)) run(ranks, call, in_place, random);

@@ -81,9 +81,11 @@ double RankData::input(Rank rank, std::uint64_t index) const {
   return static_cast<double>(problem_.op == ReduceOp::prod ? 1 + mixed % 2 : mixed % 5);
 }
 
-double RankData::reduced(std::uint64_t index) const {
+double RankData::reduced(std::uint64_t index) const { return reduced(index, problem_.size); }
+
+double RankData::reduced(std::uint64_t index, int ranks) const {
   double result = input(0, index);
-  for (Rank rank = 1; rank < problem_.size; ++rank) {
+  for (Rank rank = 1; rank < ranks; ++rank) {
     const double next = input(rank, index);
     switch (problem_.op) {
       case ReduceOp::sum:
@@ -108,6 +110,8 @@ double RankData::expected(std::uint64_t index) const {
     case Collective::reduce_scatter: return reduced(mine + index);
     case Collective::reduce:
     case Collective::allreduce: return reduced(index);
+    case Collective::scan: return reduced(index, rank_ + 1);
+    case Collective::exscan: return reduced(index, rank_);
     case Collective::barrier: break;
   }
   return 0;

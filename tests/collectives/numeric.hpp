@@ -24,6 +24,7 @@ class RankData {
  private:
   double input(Rank rank, std::uint64_t index) const;
   double reduced(std::uint64_t index) const;
+  double reduced(std::uint64_t index, int ranks) const;  // the first ones only
   double expected(std::uint64_t index) const;
   void put(std::byte* base, std::uint64_t index, double value) const;
 

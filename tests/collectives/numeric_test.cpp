@@ -19,6 +19,7 @@ namespace {
 using collectives_test::RankData;
 
 void expect_right(Communicator& world, const CollectiveCall& call, bool in_place, std::size_t offset = 0) {
+  if (call.op == avg && !has_average(call.collective)) return;
   const RankData data(call, world.rank(), world.size(), in_place, offset);
   world.collective(data.call());
   EXPECT_EQ(data.check(), "");
@@ -105,11 +106,12 @@ TEST_P(Numeric, NonBlockingOnSeveralCommunicators) {
     std::vector<Request> requests;
     for (int i = 0; i < 40; ++i) {
       Communicator& on = i % 2 == world.rank() % 2 ? world : other;  // interleaved differently by rank
-      data.push_back(std::make_unique<RankData>(CollectiveCall{.collective = static_cast<Collective>(1 + i / 2 % 8),
-                                                               .count = static_cast<std::size_t>(i / 2 * 100),
-                                                               .type = DataType::float32,
-                                                               .op = sum},
-                                                world.rank(), world.size(), false));
+      data.push_back(std::make_unique<RankData>(
+          CollectiveCall{.collective = static_cast<Collective>(1 + i / 2 % (collective_count - 1)),
+                         .count = static_cast<std::size_t>(i / 2 * 100),
+                         .type = DataType::float32,
+                         .op = sum},
+          world.rank(), world.size(), false));
       requests.push_back(on.icollective(data.back()->call()));
     }
     for (Request& request : requests) request.wait();

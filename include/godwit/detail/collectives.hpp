@@ -58,11 +58,11 @@ CollectiveCall Communicator::broadcast_call(B&& data, Rank root) const {
 }
 
 template <SendBuffer S, RecvBuffer R>
-CollectiveCall Communicator::allreduce_call(const S& in, R&& out, ReduceOp op) const {
+CollectiveCall Communicator::vector_call(Collective collective, const S& in, R&& out, ReduceOp op) const {
   using T = detail::element_t<S>;
-  static_assert(std::is_same_v<T, detail::element_t<R>>, "allreduce: element types of in and out differ");
-  detail::check_length(Collective::allreduce, "receive", detail::length_of(out), 1, detail::length_of(in));
-  return {.collective = Collective::allreduce,
+  static_assert(std::is_same_v<T, detail::element_t<R>>, "reductions: element types of in and out differ");
+  detail::check_length(collective, "receive", detail::length_of(out), 1, detail::length_of(in));
+  return {.collective = collective,
           .send = detail::bytes_of(in).data(),
           .recv = detail::writable_bytes_of(out).data(),
           .count = detail::length_of(in),

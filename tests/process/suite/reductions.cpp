@@ -33,7 +33,10 @@ class Reduction {
         in_place_(in_place),
         length_(collective == Collective::reduce_scatter ? count * static_cast<std::size_t>(size()) : count),
         first_(collective == Collective::reduce_scatter ? count * static_cast<std::size_t>(rank()) : 0),
-        has_result_(collective != Collective::reduce || rank() == root),
+        members_(collective == Collective::scan     ? rank() + 1
+                 : collective == Collective::exscan ? rank()
+                                                    : size()),
+        has_result_(members_ > 0 && (collective != Collective::reduce || rank() == root)),
         in_(length_),
         out_(count) {
     for (std::size_t i = 0; i < length_; ++i) in_[i] = from_double<T>(input_value<T>(rank(), i, op));
@@ -54,7 +57,7 @@ class Reduction {
     if (has_result_) {
       for (std::size_t i = 0; i < call.count; ++i) {
         const T got = in_place_ ? in_[first_ + i] : out_[i];
-        const double expected = reduced_value<T>(size(), first_ + i, op_);
+        const double expected = reduced_value<T>(members_, first_ + i, op_);
         ASSERT_TRUE(is_right(got, expected, op_)) << describe() << ", element " << i << ": " << to_double(got)
                                                   << ", expected " << to_double(from_double<T>(expected));
       }
@@ -74,6 +77,7 @@ class Reduction {
   ReduceOp op_;
   bool in_place_;
   std::size_t length_, first_;
+  int members_;  // ranks that go in, from 0 on
   bool has_result_;
   Elements<T> in_, out_;
 };
@@ -82,13 +86,16 @@ template <class T>
 class Reductions : public testing::Test {
  protected:
   static void run(std::size_t count, ReduceOp op) {
-    for (const auto kind : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter})
+    for (const auto kind : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::scan,
+                            Collective::exscan}) {
+      if (op == godwit::avg && !godwit::has_average(kind)) continue;
       for (const bool in_place : {false, true}) {
         Reduction<T> reduction(kind, count, op, in_place, static_cast<int>(count) % size());
         world().collective(reduction.call);
         reduction.check();
         if (testing::Test::HasFailure()) return;
       }
+    }
   }
 };
 
