@@ -10,4 +10,9 @@ namespace godwit::collectives {
 /// way than godwit/collective.hpp allows.
 Problem check_arguments(const CollectiveCall& call, Rank rank, int size, NodeShape shape);
 
+/// Also: lengths that are missing, too many, or not those of the own block; blocks of the receive buffer that overlap.
+/// The problem names `sends` and `receives`, which are filled in.
+Problem check_arguments(const UnevenCall& call, Rank rank, int size, NodeShape shape, BlockTable& sends,
+                        BlockTable& receives);
+
 }  // namespace godwit::collectives

@@ -6,8 +6,11 @@
 #include "collectives/links.hpp"
 #include "collectives/selector.hpp"
 #include "collectives/surroundings.hpp"
+#include "core/text.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace godwit::collectives {
@@ -40,6 +43,24 @@ class CollectiveContext::State final : public Execution::Owner, public Schedules
     const Problem problem = check_arguments(call, group_.rank, group_.size(), surroundings_->shape);
     if (flags_.possible() && selector_->direct(problem) != nullptr) return flags_.start(call, problem, wait);
     return run(call, problem, {}, *selector_);
+  }
+
+  core::Operation* start(const UnevenCall& call) {
+    look_around();
+    BlockTable sends, receives;
+    const Problem problem = check_arguments(call, group_.rank, group_.size(), surroundings_->shape, sends, receives);
+    // What the records of all ranks must have in common.
+    CollectiveCall common = call;
+    common.count = 0;
+    std::uint64_t lengths = 0;
+    const Collective kind = without_v(call.collective);
+    if (kind == Collective::allgather || kind == Collective::reduce_scatter) {
+      const BlockTable& table = kind == Collective::allgather ? receives : sends;
+      common.count = table.total();
+      const auto bytes = std::as_bytes(std::span(table.counts));
+      lengths = core::hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+    return run(common, problem, {}, *selector_, lengths);
   }
 
   // For the flags: before there is a page, whatever the rules say of schedules.
@@ -80,7 +101,7 @@ class CollectiveContext::State final : public Execution::Owner, public Schedules
   }
 
   core::Operation* run(const CollectiveCall& call, const Problem& problem, std::optional<std::uint64_t> sequence,
-                       const Selector& selector) {
+                       const Selector& selector, std::uint64_t lengths = 0) {
     PlanCache::Entry& entry =
         plans_.get(problem, group_.rank, [&](const Problem& p) -> const Algorithm& { return choose(p, selector); });
     if (idle_.empty()) {
@@ -91,7 +112,7 @@ class CollectiveContext::State final : public Execution::Owner, public Schedules
     Execution& execution = *idle_.back();
     execution.prepare(entry);
     idle_.pop_back();
-    const std::uint32_t signature = core::signature_of(call);
+    const std::uint32_t signature = core::signature_of(call, lengths);
     const std::uint64_t number = sequence ? *sequence : worker_.begin_collective(group_, call, signature);
     flags_.note_scheduled(number);
     return execution.start(call, number, signature);
@@ -129,6 +150,10 @@ std::string CollectiveContext::selection_table() const { return state_->table();
 
 core::Operation* start_collective(core::Worker&, CollectiveContext& context, const CollectiveCall& call, bool wait) {
   return context.state_->start(call, wait);
+}
+
+core::Operation* start_collective(core::Worker&, CollectiveContext& context, const UnevenCall& call) {
+  return context.state_->start(call);
 }
 
 }  // namespace godwit::collectives

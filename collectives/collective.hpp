@@ -26,6 +26,7 @@ class CollectiveContext {
 
  private:
   friend core::Operation* start_collective(core::Worker&, CollectiveContext&, const CollectiveCall&, bool);
+  friend core::Operation* start_collective(core::Worker&, CollectiveContext&, const UnevenCall&);
   class State;
   std::unique_ptr<State> state_;
 };
@@ -36,5 +37,7 @@ class CollectiveContext {
 /// once.
 core::Operation* start_collective(core::Worker& worker, CollectiveContext& context, const CollectiveCall& call,
                                   bool wait = false);
+/// The same for blocks of different lengths.
+core::Operation* start_collective(core::Worker& worker, CollectiveContext& context, const UnevenCall& call);
 
 }  // namespace godwit::collectives

@@ -10,11 +10,13 @@ Blocks equal_parts(const ScheduleBuilder& b) {
   return [count = b.count(), size = b.size()](int j) { return part(count, size, j); };
 }
 
-Blocks equal_blocks(const ScheduleBuilder& b) {
-  return [count = b.count()](int j) {
-    const std::uint64_t begin = static_cast<std::uint64_t>(j) * count;
-    return Range{begin, begin + count};
-  };
+// The problem outlives the builder, and whoever asks for blocks.
+Blocks input_blocks(const ScheduleBuilder& b) {
+  return [&problem = b.problem()](int j) { return problem.input_block(j); };
+}
+
+Blocks output_blocks(const ScheduleBuilder& b) {
+  return [&problem = b.problem()](int j) { return problem.output_block(j); };
 }
 
 int relative(const ScheduleBuilder& b, Rank root) noexcept { return (b.rank() - root + b.size()) % b.size(); }

@@ -10,9 +10,10 @@ namespace godwit::collectives {
 
 /// Block j of a vector, for j in 0..size-1.
 using Blocks = std::function<Range(int)>;
-/// The vector of count() elements in parts; a vector of size() blocks of count() elements.
+/// The vector of count() elements in parts; the ranks' blocks of the input, and of the output.
 Blocks equal_parts(const ScheduleBuilder& b);
-Blocks equal_blocks(const ScheduleBuilder& b);
+Blocks input_blocks(const ScheduleBuilder& b);
+Blocks output_blocks(const ScheduleBuilder& b);
 /// One rank's rank-relative place in a tree with this root: root is 0.
 int relative(const ScheduleBuilder& b, Rank root) noexcept;
 Rank absolute(const ScheduleBuilder& b, int relative_rank, Rank root) noexcept;

@@ -4,6 +4,16 @@
 
 namespace godwit::collectives {
 
+namespace {
+
+void keep(BlockTablePointer& pointer, BlockTable& copy) {
+  if (!pointer) return;
+  copy = *pointer.table;
+  pointer.table = &copy;
+}
+
+}  // namespace
+
 PlanCache::Entry& PlanCache::get(const Problem& problem, Rank rank, const Choose& choose) {
   const auto known = std::ranges::find_if(entries_, [&](const auto& entry) { return entry->problem == problem; });
   if (known != entries_.end()) {
@@ -11,7 +21,9 @@ PlanCache::Entry& PlanCache::get(const Problem& problem, Rank rank, const Choose
     return *entries_.front();
   }
   const Algorithm& algorithm = choose(problem);
-  auto entry = std::make_unique<Entry>(Entry{problem, &algorithm, Plan(build(algorithm, problem, rank))});
+  auto entry = std::make_unique<Entry>(Entry{problem, &algorithm, Plan(build(algorithm, problem, rank)), 0, {}, {}});
+  keep(entry->problem.sends, entry->sends);
+  keep(entry->problem.receives, entry->receives);
   entries_.insert(entries_.begin(), std::move(entry));
   evict();
   return *entries_.front();

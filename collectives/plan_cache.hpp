@@ -17,7 +17,8 @@ class PlanCache {
     Problem problem;
     const Algorithm* algorithm = nullptr;
     Plan plan;
-    int users = 0;  // executions that run it: it stays as long
+    int users = 0;               // executions that run it: it stays as long
+    BlockTable sends, receives;  // that the problem names
   };
   using Choose = std::function<const Algorithm&(const Problem&)>;
 

@@ -4,58 +4,60 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace godwit::collectives {
 
 std::uint64_t Problem::chunk() const noexcept { return std::max<std::uint64_t>(1, chunk_bytes / element_size()); }
 
-bool Problem::reduces() const noexcept {
-  return collective == Collective::reduce || collective == Collective::allreduce ||
-         collective == Collective::reduce_scatter || collective == Collective::scan || collective == Collective::exscan;
+std::uint64_t BlockTable::end() const noexcept {
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] != 0) end = std::max(end, offsets[i] + counts[i]);
+  return end;
 }
 
-bool Problem::rooted() const noexcept {
-  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::gather ||
-         collective == Collective::scatter;
+std::uint64_t BlockTable::total() const noexcept {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+Range Problem::block(const BlockTable* table, int rank) const noexcept {
+  if (table != nullptr) return table->block(rank);
+  const std::uint64_t begin = static_cast<std::uint64_t>(rank) * count;
+  return {begin, begin + count};
 }
 
 std::uint64_t Problem::input_count(Rank rank) const noexcept {
-  const auto n = static_cast<std::uint64_t>(size);
-  switch (collective) {
+  const std::uint64_t all = sends ? sends->end() : static_cast<std::uint64_t>(size) * count;
+  switch (without_v(collective)) {
     case Collective::barrier: return 0;
     case Collective::broadcast: return rank == root ? count : 0;
-    case Collective::scatter: return rank == root ? n * count : 0;
+    case Collective::scatter: return rank == root ? all : 0;
     case Collective::reduce_scatter:
-    case Collective::alltoall: return n * count;
-    case Collective::reduce:
-    case Collective::allreduce:
-    case Collective::scan:
-    case Collective::exscan:
-    case Collective::allgather:
-    case Collective::gather: return count;
+    case Collective::alltoall: return all;
+    case Collective::allgather: return output_block(rank).size();
+    default: return count;
   }
-  return 0;
 }
 
 std::uint64_t Problem::output_count(Rank rank) const noexcept {
-  const auto n = static_cast<std::uint64_t>(size);
-  switch (collective) {
+  const std::uint64_t all = receives ? receives->end() : static_cast<std::uint64_t>(size) * count;
+  switch (without_v(collective)) {
     case Collective::barrier: return 0;
     case Collective::reduce: return rank == root ? count : 0;
-    case Collective::gather: return rank == root ? n * count : 0;
+    case Collective::gather: return rank == root ? all : 0;
     case Collective::exscan: return rank == 0 ? 0 : count;
     case Collective::allgather:
-    case Collective::alltoall: return n * count;
-    case Collective::broadcast:
-    case Collective::allreduce:
-    case Collective::scan:
-    case Collective::reduce_scatter:
-    case Collective::scatter: return count;
+    case Collective::alltoall: return all;
+    case Collective::reduce_scatter: return input_block(rank).size();
+    default: return count;
   }
-  return 0;
 }
 
-std::uint64_t Problem::vector_count() const noexcept { return std::max(input_count(root), output_count(root)); }
+std::uint64_t Problem::vector_count() const noexcept {
+  if (sends || receives) return std::max(sends ? sends->total() : 0, receives ? receives->total() : 0);
+  return std::max(input_count(root), output_count(root));
+}
 
 Range part(std::uint64_t count, int parts, int index) noexcept {
   const auto n = static_cast<std::uint64_t>(parts);

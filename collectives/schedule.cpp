@@ -6,22 +6,17 @@ namespace godwit::collectives {
 
 Place canonical(const Problem& problem, Rank rank, Place place) noexcept {
   if (!problem.in_place || place.buffer == Buffer::scratch) return place;
-  const std::uint64_t block = static_cast<std::uint64_t>(rank) * problem.count;
-  switch (problem.collective) {
+  switch (without_v(problem.collective)) {
     case Collective::allgather:
-    case Collective::gather: return place.buffer == Buffer::input ? Place{Buffer::output, place.offset + block} : place;
+    case Collective::gather:
+      return place.buffer == Buffer::input ? Place{Buffer::output, place.offset + problem.output_block(rank).begin}
+                                           : place;
     case Collective::reduce_scatter:
     case Collective::scatter:
-      return place.buffer == Buffer::output ? Place{Buffer::input, place.offset + block} : place;
-    case Collective::barrier:
-    case Collective::broadcast:
-    case Collective::reduce:
-    case Collective::allreduce:
-    case Collective::alltoall:
-    case Collective::scan:
-    case Collective::exscan: break;
+      return place.buffer == Buffer::output ? Place{Buffer::input, place.offset + problem.input_block(rank).begin}
+                                            : place;
+    default: return {Buffer::output, place.offset};
   }
-  return {Buffer::output, place.offset};
 }
 
 namespace {

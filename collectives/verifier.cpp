@@ -157,38 +157,45 @@ class Verifier : public WalkObserver {
   /// What element `e` of the output must hold; alike for a whole block of `count` elements.
   Content expected(Rank rank, std::uint64_t block) {
     const Problem& p = problem(rank);
-    const auto count = static_cast<std::int64_t>(p.count);
     const auto source = static_cast<Rank>(block);
-    switch (p.collective) {
+    const auto begin = [](Range range) { return static_cast<std::int64_t>(range.begin); };
+    switch (without_v(p.collective)) {
       case Collective::broadcast: return {sets_.single(p.root), 0};
-      case Collective::scatter: return {sets_.single(p.root), rank * count};
+      case Collective::scatter: return {sets_.single(p.root), begin(problem(p.root).input_block(rank))};
       case Collective::gather:
-      case Collective::allgather: return {sets_.single(source), -source * count};
-      case Collective::alltoall: return {sets_.single(source), (rank - source) * count};
-      case Collective::reduce_scatter: return {sets_.all(), rank * count, p.op == ReduceOp::avg};
+      case Collective::allgather: return {sets_.single(source), -begin(p.output_block(source))};
+      case Collective::alltoall:
+        return {sets_.single(source), begin(problem(source).input_block(rank)) - begin(p.output_block(source))};
+      case Collective::reduce_scatter: return {sets_.all(), begin(p.input_block(rank)), p.op == ReduceOp::avg};
       case Collective::scan: return {sets_.first(rank + 1), 0};
       case Collective::exscan: return {sets_.first(rank), 0};
-      case Collective::barrier:
-      case Collective::reduce:
-      case Collective::allreduce: break;
+      default: return {sets_.all(), 0, p.op == ReduceOp::avg};
     }
-    return {sets_.all(), 0, p.op == ReduceOp::avg};
   }
 
   void check_output(Rank rank) {
     const Problem& p = problem(rank);
-    for (std::uint64_t begin = 0, block = 0; begin < p.output_count(rank); begin += p.count, ++block) {
-      const Place place = canonical(p, rank, {Buffer::output, begin});
-      Content want = expected(rank, block);
-      want.shift += static_cast<std::int64_t>(begin) - static_cast<std::int64_t>(place.offset);
-      contents(rank, place).look(place.offset, place.offset + p.count, [&](auto from, auto to, const Content& have) {
-        if (have == want || !wrong_.empty()) return;
-        wrong_ = fmt::format("rank {}: output [{}..{}) holds {} of {} with shift {}, not {} of {} with shift {}", rank,
-                             begin + from - place.offset, begin + to - place.offset,
-                             have.scaled ? "the average" : "the data", sets_.describe(have.ranks), have.shift,
-                             want.scaled ? "the average" : "the data", sets_.describe(want.ranks), want.shift);
-      });
+    if (p.receives) {
+      for (int block = 0; block < p.size; ++block)
+        check_block(rank, p.output_block(block), static_cast<std::uint64_t>(block));
+      return;
     }
+    for (std::uint64_t begin = 0, block = 0; begin < p.output_count(rank); begin += p.count, ++block)
+      check_block(rank, {begin, begin + p.count}, block);
+  }
+
+  void check_block(Rank rank, Range range, std::uint64_t block) {
+    if (range.size() == 0) return;
+    const Place place = canonical(problem(rank), rank, {Buffer::output, range.begin});
+    Content want = expected(rank, block);
+    want.shift += static_cast<std::int64_t>(range.begin) - static_cast<std::int64_t>(place.offset);
+    contents(rank, place).look(place.offset, place.offset + range.size(), [&](auto from, auto to, const Content& have) {
+      if (have == want || !wrong_.empty()) return;
+      wrong_ = fmt::format("rank {}: output [{}..{}) holds {} of {} with shift {}, not {} of {} with shift {}", rank,
+                           range.begin + from - place.offset, range.begin + to - place.offset,
+                           have.scaled ? "the average" : "the data", sets_.describe(have.ranks), have.shift,
+                           want.scaled ? "the average" : "the data", sets_.describe(want.ranks), want.shift);
+    });
   }
 
   const std::vector<Problem>& problems_;

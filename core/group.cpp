@@ -6,21 +6,16 @@
 
 namespace godwit::core {
 
-std::uint32_t signature_of(const CollectiveCall& call) noexcept {
-  const bool reduces = call.collective == Collective::allreduce || call.collective == Collective::reduce ||
-                       call.collective == Collective::reduce_scatter || call.collective == Collective::scan ||
-                       call.collective == Collective::exscan;
-  const bool rooted = call.collective == Collective::broadcast || call.collective == Collective::reduce ||
-                      call.collective == Collective::gather || call.collective == Collective::scatter;
+std::uint32_t signature_of(const CollectiveCall& call, std::uint64_t lengths) noexcept {
   struct Key {
     std::uint64_t count;
     std::uint32_t root;
     std::uint8_t collective, type, op, pad;
-  } key{call.count,
-        rooted ? static_cast<std::uint32_t>(call.root) : 0,
+  } key{call.count ^ lengths,
+        is_rooted(call.collective) ? static_cast<std::uint32_t>(call.root) : 0,
         static_cast<std::uint8_t>(call.collective),
         static_cast<std::uint8_t>(call.type),
-        reduces ? static_cast<std::uint8_t>(call.op) : std::uint8_t{0},
+        is_reduction(call.collective) ? static_cast<std::uint8_t>(call.op) : std::uint8_t{0},
         0};
   const std::uint64_t hash = hash64({reinterpret_cast<const char*>(&key), sizeof key});
   const auto folded = static_cast<std::uint32_t>(hash ^ (hash >> 32));
@@ -34,6 +29,7 @@ std::string describe(const CollectiveCall& call) {
     case Collective::reduce_scatter:
     case Collective::scan:
     case Collective::exscan:
+    case Collective::reduce_scatterv:
       return fmt::format("{} of {} {}, {}", to_string(call.collective), call.count, to_string(call.type),
                          to_string(call.op));
     case Collective::reduce:
@@ -45,6 +41,10 @@ std::string describe(const CollectiveCall& call) {
                          call.root);
     case Collective::gather:
       return fmt::format("gather of {} {} to root {}", call.count, to_string(call.type), call.root);
+    case Collective::allgatherv: return fmt::format("allgatherv of {} {} in all", call.count, to_string(call.type));
+    case Collective::gatherv: return fmt::format("gatherv of {} to root {}", to_string(call.type), call.root);
+    case Collective::scatterv: return fmt::format("scatterv of {} from root {}", to_string(call.type), call.root);
+    case Collective::alltoallv: return fmt::format("alltoallv of {}", to_string(call.type));
     case Collective::allgather:
     case Collective::alltoall:
       return fmt::format("{} of {} {} per rank", to_string(call.collective), call.count, to_string(call.type));

@@ -57,6 +57,11 @@ std::string_view to_string(Collective collective) noexcept {
     case Collective::alltoall: return "alltoall";
     case Collective::scan: return "scan";
     case Collective::exscan: return "exscan";
+    case Collective::allgatherv: return "allgatherv";
+    case Collective::reduce_scatterv: return "reduce_scatterv";
+    case Collective::gatherv: return "gatherv";
+    case Collective::scatterv: return "scatterv";
+    case Collective::alltoallv: return "alltoallv";
   }
   return "unknown";
 }

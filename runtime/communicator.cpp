@@ -82,6 +82,18 @@ void check_length(Collective collective, std::string_view which, std::size_t hav
                           to_string(collective), which, have, ranks, per_rank));
 }
 
+void check_blocks(Collective collective, std::string_view which, std::size_t have, const BlockLengths& blocks) {
+  std::size_t next = 0, end = 0;
+  for (std::size_t i = 0; i < blocks.counts.size(); ++i) {
+    if (i < blocks.offsets.size()) next = blocks.offsets[i];
+    next += blocks.counts[i];
+    end = std::max(end, next);
+  }
+  if (have >= end) return;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: the {} buffer holds {} elements, but its blocks end at {}",
+                                                       to_string(collective), which, have, end));
+}
+
 void check_divides(Collective collective, std::size_t elements, std::size_t ranks) {
   if (elements % ranks == 0) return;
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: {} elements cannot be cut into equal blocks for {} ranks",
@@ -289,6 +301,13 @@ Request Communicator::message_bytes(const void* data, std::size_t bytes, Rank to
 // --- collectives -----------------------------------------------------------------------------------------------
 
 Request Communicator::icollective(const CollectiveCall& call) {
+  CommunicatorState& self = state_of(state_);
+  const auto held = self.worker.lock();
+  runtime::check_usable(self.group);
+  return runtime::request_for(self.worker, collectives::start_collective(self.worker, *self.collectives, call));
+}
+
+Request Communicator::icollective(const UnevenCall& call) {
   CommunicatorState& self = state_of(state_);
   const auto held = self.worker.lock();
   runtime::check_usable(self.group);

@@ -7,8 +7,8 @@ namespace godwit::collectives {
 namespace {
 
 void build_ring(ScheduleBuilder& b) {
-  b.copy(b.input(), b.output(b.blocks(b.rank())), b.count());
-  ring_allgather(b, b.output(), equal_blocks(b));
+  b.copy(b.input(), b.output(b.problem().output_block(b.rank()).begin), b.count());
+  ring_allgather(b, b.output(), output_blocks(b));
 }
 
 Cost cost_ring(const Problem& problem) noexcept {
@@ -19,5 +19,6 @@ Cost cost_ring(const Problem& problem) noexcept {
 }  // namespace
 
 extern const Algorithm allgather_ring{"ring", "ring", Collective::allgather, always, cost_ring, build_ring};
+extern const Algorithm allgatherv_ring{"ring", "ring", Collective::allgatherv, always, cost_ring, build_ring};
 
 }  // namespace godwit::collectives

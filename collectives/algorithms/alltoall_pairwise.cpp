@@ -15,21 +15,23 @@ void build_pairwise(ScheduleBuilder& b) {
   const int n = b.size();
   const bool aside = b.problem().in_place;
   const Place spare = aside ? b.scratch(2 * b.count()) : Place{};
-  b.copy(b.input(b.blocks(b.rank())), b.output(b.blocks(b.rank())), b.count());
+  const Range mine = b.problem().input_block(b.rank());
+  b.copy(b.input(mine.begin), b.output(b.problem().output_block(b.rank()).begin), mine.size());
   std::vector<StepIndex> sends, receives;
   for (int round = 0; round < n; ++round) {
     const Rank peer = (round - b.rank() + n) % n;
     if (peer == b.rank()) continue;
-    const Place into = aside ? spare + static_cast<std::uint64_t>(round % 2) * b.count() : b.output(b.blocks(peer));
+    const Range out = b.problem().input_block(peer), in = b.problem().output_block(peer);
+    const Place into = aside ? spare + static_cast<std::uint64_t>(round % 2) * b.count() : b.output(in.begin);
     if (sends.size() < window) {
-      sends.push_back(b.send(peer, b.input(b.blocks(peer)), b.count()));
-      receives.push_back(b.recv(peer, into, b.count()));
+      sends.push_back(b.send(peer, b.input(out.begin), out.size()));
+      receives.push_back(b.recv(peer, into, in.size()));
     } else {
       const StepIndex sent = sends[sends.size() - window], received = receives[receives.size() - window];
-      sends.push_back(b.send(peer, b.input(b.blocks(peer)), b.count(), {sent, received}));
-      receives.push_back(b.recv(peer, into, b.count(), {sent, received}));
+      sends.push_back(b.send(peer, b.input(out.begin), out.size(), {sent, received}));
+      receives.push_back(b.recv(peer, into, in.size(), {sent, received}));
     }
-    if (aside) b.copy(into, b.output(b.blocks(peer)), b.count());
+    if (aside) b.copy(into, b.output(in.begin), in.size());
   }
 }
 
@@ -43,5 +45,6 @@ Cost cost_pairwise(const Problem& problem) noexcept {
 }  // namespace
 
 extern const Algorithm alltoall_pairwise{"pairwise", "", Collective::alltoall, always, cost_pairwise, build_pairwise};
+extern const Algorithm alltoallv_pairwise{"pairwise", "", Collective::alltoallv, always, cost_pairwise, build_pairwise};
 
 }  // namespace godwit::collectives

@@ -13,9 +13,10 @@ void build_linear(ScheduleBuilder& b) {
   }
   for (int distance = 1; distance < b.size(); ++distance) {
     const Rank from = (root + distance) % b.size();
-    b.recv(from, b.output(b.blocks(from)), b.count());
+    const Range block = b.problem().output_block(from);
+    b.recv(from, b.output(block.begin), block.size());
   }
-  b.copy(b.input(), b.output(b.blocks(root)), b.count());
+  b.copy(b.input(), b.output(b.problem().output_block(root).begin), b.count());
 }
 
 Cost cost_linear(const Problem& problem) noexcept {
@@ -26,5 +27,6 @@ Cost cost_linear(const Problem& problem) noexcept {
 }  // namespace
 
 extern const Algorithm gather_linear{"linear", "", Collective::gather, always, cost_linear, build_linear};
+extern const Algorithm gatherv_linear{"linear", "", Collective::gatherv, always, cost_linear, build_linear};
 
 }  // namespace godwit::collectives

@@ -11,7 +11,7 @@ namespace {
 
 void build_circulant(ScheduleBuilder& b) {
   const Place partial = b.scratch(b.size() > 2 ? b.blocks(b.size()) : 0);
-  circulant_reduce_scatter(b, everybody(b), b.input(), partial, b.output(), equal_blocks(b));
+  circulant_reduce_scatter(b, everybody(b), b.input(), partial, b.output(), input_blocks(b));
   b.finish(b.output(), b.count());
 }
 

@@ -10,10 +10,11 @@ namespace {
 
 void build_pairwise(ScheduleBuilder& b) {
   const int n = b.size();
-  Place current = b.input(b.blocks(b.rank()));
+  Place current = b.input(b.problem().input_block(b.rank()).begin);
   for (int round = 1; round < n; ++round) {
     const Rank to = (b.rank() + round) % n, from = (b.rank() + n - round) % n;
-    b.send_chunks(to, b.input(b.blocks(to)), b.count());
+    const Range theirs = b.problem().input_block(to);
+    b.send_chunks(to, b.input(theirs.begin), theirs.size());
     b.recv_reduce(from, current, b.output(), b.count(), Order::mine_first);
     current = b.output();
   }
@@ -33,5 +34,7 @@ Cost cost_pairwise(const Problem& problem) noexcept {
 
 extern const Algorithm reduce_scatter_pairwise{
     "pairwise", "", Collective::reduce_scatter, if_commutative, cost_pairwise, build_pairwise};
+extern const Algorithm reduce_scatterv_pairwise{
+    "pairwise", "", Collective::reduce_scatterv, if_commutative, cost_pairwise, build_pairwise};
 
 }  // namespace godwit::collectives

@@ -8,7 +8,7 @@ namespace godwit::collectives {
 namespace {
 
 void build_ring(ScheduleBuilder& b) {
-  ring_reduce_scatter(b, b.input(), b.output(), equal_blocks(b));
+  ring_reduce_scatter(b, b.input(), b.output(), input_blocks(b));
   b.finish(b.output(), b.count());
 }
 
@@ -24,5 +24,7 @@ Cost cost_ring(const Problem& problem) noexcept {
 
 extern const Algorithm reduce_scatter_ring{"ring",         "ring",    Collective::reduce_scatter,
                                            if_commutative, cost_ring, build_ring};
+extern const Algorithm reduce_scatterv_ring{"ring",         "ring",    Collective::reduce_scatterv,
+                                            if_commutative, cost_ring, build_ring};
 
 }  // namespace godwit::collectives

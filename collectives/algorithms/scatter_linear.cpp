@@ -13,9 +13,10 @@ void build_linear(ScheduleBuilder& b) {
   }
   for (int distance = 1; distance < b.size(); ++distance) {
     const Rank to = (root + distance) % b.size();
-    b.send(to, b.input(b.blocks(to)), b.count());
+    const Range block = b.problem().input_block(to);
+    b.send(to, b.input(block.begin), block.size());
   }
-  b.copy(b.input(b.blocks(root)), b.output(), b.count());
+  b.copy(b.input(b.problem().input_block(root).begin), b.output(), b.count());
 }
 
 Cost cost_linear(const Problem& problem) noexcept {
@@ -26,5 +27,6 @@ Cost cost_linear(const Problem& problem) noexcept {
 }  // namespace
 
 extern const Algorithm scatter_linear{"linear", "", Collective::scatter, always, cost_linear, build_linear};
+extern const Algorithm scatterv_linear{"linear", "", Collective::scatterv, always, cost_linear, build_linear};
 
 }  // namespace godwit::collectives

@@ -191,6 +191,28 @@ class Communicator {
     collective(vector_call(Collective::exscan, in, out, op));
   }
 
+  // Blocks of different lengths, in elements by rank: see UnevenCall.
+  template <SendBuffer S, RecvBuffer R>
+  void allgatherv(const S& in, R&& out, const BlockLengths& blocks) {
+    iallgatherv(in, out, blocks).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void reduce_scatterv(const S& in, const BlockLengths& blocks, R&& out, ReduceOp op) {
+    ireduce_scatterv(in, blocks, out, op).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void gatherv(const S& in, R&& out, const BlockLengths& blocks, Rank root) {
+    igatherv(in, out, blocks, root).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void scatterv(const S& in, const BlockLengths& blocks, R&& out, Rank root) {
+    iscatterv(in, blocks, out, root).wait();
+  }
+  template <SendBuffer S, RecvBuffer R>
+  void alltoallv(const S& in, const BlockLengths& send_blocks, R&& out, const BlockLengths& recv_blocks) {
+    ialltoallv(in, send_blocks, out, recv_blocks).wait();
+  }
+
   Request ibarrier() { return icollective({.collective = Collective::barrier}); }
   template <RecvBuffer B>
   Request ibroadcast(B&& data, Rank root) {
@@ -237,8 +259,33 @@ class Communicator {
     return icollective(vector_call(Collective::exscan, in, out, op));
   }
 
+  template <SendBuffer S, RecvBuffer R>
+  Request iallgatherv(const S& in, R&& out, const BlockLengths& blocks) {
+    return icollective(uneven_call(Collective::allgatherv, in, {}, out, blocks));
+  }
+  template <SendBuffer S, RecvBuffer R>
+  Request ireduce_scatterv(const S& in, const BlockLengths& blocks, R&& out, ReduceOp op);
+  /// `blocks` mean something on root only; elsewhere they and `out` may be empty.
+  template <SendBuffer S, RecvBuffer R>
+  Request igatherv(const S& in, R&& out, const BlockLengths& blocks, Rank root) {
+    UnevenCall call = uneven_call(Collective::gatherv, in, {}, out, rank() == root ? blocks : BlockLengths{});
+    call.root = root;
+    return icollective(call);
+  }
+  template <SendBuffer S, RecvBuffer R>
+  Request iscatterv(const S& in, const BlockLengths& blocks, R&& out, Rank root) {
+    UnevenCall call = uneven_call(Collective::scatterv, in, rank() == root ? blocks : BlockLengths{}, out, {});
+    call.root = root;
+    return icollective(call);
+  }
+  template <SendBuffer S, RecvBuffer R>
+  Request ialltoallv(const S& in, const BlockLengths& send_blocks, R&& out, const BlockLengths& recv_blocks) {
+    return icollective(uneven_call(Collective::alltoallv, in, send_blocks, out, recv_blocks));
+  }
+
   void collective(const CollectiveCall& call);
   Request icollective(const CollectiveCall& call);
+  Request icollective(const UnevenCall& call);
 
   // --- groups ---------------------------------------------------------------------------------------
   /// Collective. Same ranks, separate messages.
@@ -275,6 +322,9 @@ class Communicator {
   CollectiveCall scatter_call(const S& in, R&& out, Rank root) const;
   template <SendBuffer S, RecvBuffer R>
   CollectiveCall alltoall_call(const S& in, R&& out) const;
+  template <SendBuffer S, RecvBuffer R>
+  UnevenCall uneven_call(Collective collective, const S& in, const BlockLengths& send_blocks, R&& out,
+                         const BlockLengths& recv_blocks) const;
 
   std::shared_ptr<detail::CommunicatorState> state_;
 };

@@ -21,6 +21,7 @@ Problem check(const CollectiveCall& call, Rank rank = 1) { return check_argument
 
 TEST(Arguments, GoodCallsPass) {
   for (std::size_t i = 0; i < collective_count; ++i) {
+    if (is_uneven(static_cast<Collective>(i))) continue;
     const Problem problem = check(good(static_cast<Collective>(i)));
     EXPECT_EQ(problem.count, i == 0 ? 0U : 4U);
     EXPECT_FALSE(problem.in_place);
@@ -93,6 +94,81 @@ TEST(Arguments, InPlaceIsRecognised) {
   call.send = send.data();
   call.recv = send.data() + 4;
   EXPECT_TRUE(check(call, 1).in_place);
+}
+
+// Four ranks; the checks of rank 1.
+struct Lengths {
+  std::vector<std::size_t> counts{4, 2, 0, 6}, offsets{};
+};
+
+UnevenCall good_uneven(Collective collective, const Lengths& lengths) {
+  UnevenCall call;
+  static_cast<CollectiveCall&>(call) = good(collective);
+  call.count = 2;
+  call.root = 1;
+  const BlockLengths blocks{lengths.counts, lengths.offsets};
+  const Collective kind = without_v(collective);
+  if (kind == Collective::reduce_scatter || kind == Collective::scatter || kind == Collective::alltoall)
+    call.send_blocks = blocks;
+  if (kind == Collective::allgather || kind == Collective::gather || kind == Collective::alltoall)
+    call.recv_blocks = blocks;
+  return call;
+}
+
+TEST(UnevenArguments, GoodCallsPass) {
+  const Lengths packed, spread{.offsets = {20, 10, 0, 0}};
+  for (const Collective collective : {Collective::allgatherv, Collective::reduce_scatterv, Collective::gatherv,
+                                      Collective::scatterv, Collective::alltoallv})
+    for (const Lengths* lengths : {&packed, &spread}) {
+      BlockTable sends, receives;
+      const Problem problem = check_arguments(good_uneven(collective, *lengths), 1, 4, {}, sends, receives);
+      const BlockTable& table = problem.sends ? sends : receives;
+      EXPECT_EQ(table.total(), 12U);
+      EXPECT_EQ(table.block(1).begin, lengths == &packed ? 4U : 10U);
+      EXPECT_EQ(table.end(), lengths == &packed ? 12U : 24U);
+    }
+}
+
+TEST(UnevenArguments, OnlyTheRootNeedsLengths) {
+  for (const Collective collective : {Collective::gatherv, Collective::scatterv}) {
+    UnevenCall call = good_uneven(collective, {});
+    call.send_blocks = call.recv_blocks = {};
+    BlockTable sends, receives;
+    EXPECT_NO_THROW(check_arguments(call, 2, 4, {}, sends, receives));
+    EXPECT_THROW(check_arguments(call, 1, 4, {}, sends, receives), Error);
+  }
+}
+
+TEST(UnevenArguments, WrongCallsAreErrorsThatSayWhy) {
+  struct Case {
+    Collective collective;
+    Lengths lengths;
+    std::function<void(UnevenCall&)> spoil;
+    const char* words;
+  };
+  const auto nothing = [](UnevenCall&) {};
+  const std::vector<Case> cases = {
+      {Collective::allgatherv, {.counts = {1, 2, 3}}, nothing, "recv_blocks has 3 counts, but there are 4 ranks"},
+      {Collective::scatterv, {.offsets = {1}}, nothing, "send_blocks has 1 offsets"},
+      {Collective::gatherv, {.offsets = {0, 3, 9, 20}}, nothing, "blocks of ranks 0 and 1 overlap"},
+      {Collective::reduce_scatterv, {}, [](UnevenCall& c) { c.count = 3; }, "count is 3, but send_blocks has 2"},
+      {Collective::alltoallv, {.counts = {static_cast<std::size_t>(-1), 2, 2, 2}}, nothing, "is one a negative number"},
+      {Collective::alltoallv, {}, [](UnevenCall& c) { c.recv = const_cast<void*>(c.send); }, "cannot be done in place"},
+      {Collective::allgather, {}, nothing, "takes a CollectiveCall"},
+  };
+  for (const Case& c : cases) {
+    UnevenCall call = good_uneven(c.collective, c.lengths);
+    c.spoil(call);
+    try {
+      BlockTable sends, receives;
+      check_arguments(call, 1, 4, {}, sends, receives);
+      ADD_FAILURE() << c.words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find(c.words), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_THROW(check(good(Collective::allgatherv)), Error) << "without lengths";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The executor over a fake fabric, single-stepped: numbers, errors, several in flight, small queues.
+#include "algorithm_lists.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/collective.hpp"
 #include "engine/harness.hpp"
@@ -114,17 +115,16 @@ TEST_P(Executor, GivesTheRightNumbersOnSeveralNodes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Executor, testing::ValuesIn(algorithms().begin(), algorithms().end()),
-                         [](const auto& test) {
-                           return std::string(to_string(test.param->collective)) + "_" + std::string(test.param->name);
-                         });
+INSTANTIATE_TEST_SUITE_P(All, Executor, testing::ValuesIn(even_algorithms()), [](const auto& test) {
+  return std::string(to_string(test.param->collective)) + "_" + std::string(test.param->name);
+});
 
 TEST(ExecutorLimits, WorksWithAQueueOfOne) {
   std::mt19937_64 random(3);
   ClusterSettings s = settings(5);
   s.fabric.queue_depth = 1;
   Ranks ranks(s);
-  for (std::size_t i = 0; i < collective_count; ++i)
+  for (std::size_t i = 0; i < collective_count && !is_uneven(static_cast<Collective>(i)); ++i)
     run(ranks, {.collective = static_cast<Collective>(i), .count = 100, .type = DataType::float32}, false, random);
 }
 

@@ -112,7 +112,7 @@ double RankData::expected(std::uint64_t index) const {
     case Collective::allreduce: return reduced(index);
     case Collective::scan: return reduced(index, rank_ + 1);
     case Collective::exscan: return reduced(index, rank_);
-    case Collective::barrier: break;
+    default: break;  // a barrier has no output
   }
   return 0;
 }

@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -27,7 +29,8 @@ void expect_right(Communicator& world, const CollectiveCall& call, bool in_place
 
 template <class F>
 void for_each_collective(F&& visit) {
-  for (std::size_t i = 0; i < collective_count; ++i) visit(static_cast<Collective>(i));
+  for (std::size_t i = 0; i < collective_count && !is_uneven(static_cast<Collective>(i)); ++i)
+    visit(static_cast<Collective>(i));
 }
 
 class Numeric : public testing::TestWithParam<int> {
@@ -106,16 +109,106 @@ TEST_P(Numeric, NonBlockingOnSeveralCommunicators) {
     std::vector<Request> requests;
     for (int i = 0; i < 40; ++i) {
       Communicator& on = i % 2 == world.rank() % 2 ? world : other;  // interleaved differently by rank
-      data.push_back(std::make_unique<RankData>(
-          CollectiveCall{.collective = static_cast<Collective>(1 + i / 2 % (collective_count - 1)),
-                         .count = static_cast<std::size_t>(i / 2 * 100),
-                         .type = DataType::float32,
-                         .op = sum},
-          world.rank(), world.size(), false));
+      data.push_back(std::make_unique<RankData>(CollectiveCall{.collective = static_cast<Collective>(1 + i / 2 % 10),
+                                                               .count = static_cast<std::size_t>(i / 2 * 100),
+                                                               .type = DataType::float32,
+                                                               .op = sum},
+                                                world.rank(), world.size(), false));
       requests.push_back(on.icollective(data.back()->call()));
     }
     for (Request& request : requests) request.wait();
     for (const auto& d : data) EXPECT_EQ(d->check(), "");
+  });
+}
+
+// Elements say where they come from: 1000 * sender + 100 * receiver + position. Calls are repeated with other lengths,
+// and other ranks' offsets, so that no plan is taken for another's.
+TEST_P(Numeric, BlocksOfDifferentLengths) {
+  run([](Communicator& world) {
+    const auto size = static_cast<std::size_t>(world.size()), me = static_cast<std::size_t>(world.rank());
+    const auto value = [](std::size_t from, std::size_t to, std::size_t i) {
+      return static_cast<double>(1000 * from + 100 * to + i);
+    };
+    for (std::size_t turn = 0; turn < 6; ++turn) {
+      const auto length = [&](std::size_t from, std::size_t to) { return (from * 5 + to * 3 + turn) % 4 * (1 + turn); };
+      std::vector<std::size_t> to_me(size), from_me(size), whole(size), offsets(size);
+      for (std::size_t r = 0; r < size; ++r) {
+        from_me[r] = length(me, r);
+        to_me[r] = length(r, me);
+        whole[r] = length(r, 0);
+        offsets[r] = (size - 1 - r) * 40 + me;  // backwards, with gaps
+      }
+      const std::size_t most = size * 40 + size;
+      const auto expect_blocks = [&](const std::vector<double>& have, const std::vector<std::size_t>& counts,
+                                     std::size_t to) {
+        for (std::size_t from = 0; from < size; ++from)
+          for (std::size_t i = 0; i < counts[from]; ++i)
+            ASSERT_EQ(have[offsets[from] + i], value(from, to, i)) << "from " << from << " turn " << turn;
+      };
+
+      std::vector<double> mine(whole[me]), all(most, -1);
+      for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = value(me, 0, i);
+      world.allgatherv(mine, all, {whole, offsets});
+      expect_blocks(all, whole, 0);
+      const auto root = static_cast<Rank>(turn % size);
+      std::vector<double> gathered(world.rank() == root ? most : 0, -1);
+      world.gatherv(mine, gathered, {whole, offsets}, root);
+      if (world.rank() == root) expect_blocks(gathered, whole, 0);
+
+      std::vector<double> back(whole[me], -1);
+      world.scatterv(gathered, {whole, offsets}, back, root);
+      EXPECT_EQ(back, mine);
+      std::fill(back.begin(), back.end(), -1);
+      world.reduce_scatterv(all, {whole, offsets}, back, sum);
+      for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], world.size() * mine[i]);
+
+      std::vector<double> out, in(most, -1);
+      for (std::size_t to = 0; to < size; ++to)
+        for (std::size_t i = 0; i < from_me[to]; ++i) out.push_back(value(me, to, i));
+      world.alltoallv(out, {from_me}, in, {to_me, offsets});
+      expect_blocks(in, to_me, me);
+    }
+  });
+}
+
+TEST_P(Numeric, UnevenElementsOfAnyKindTravel) {
+  struct Particle {
+    double x;
+    int id;
+  };
+  run([](Communicator& world) {
+    const auto size = static_cast<std::size_t>(world.size());
+    std::vector<std::size_t> counts(size);
+    for (std::size_t r = 0; r < size; ++r) counts[r] = r % 3;
+    std::vector<Particle> mine(counts[static_cast<std::size_t>(world.rank())], Particle{0.5, world.rank()});
+    std::vector<Particle> all(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+    world.allgatherv(mine, all, {counts});
+    std::size_t at = 0;
+    for (std::size_t r = 0; r < size; ++r)
+      for (std::size_t i = 0; i < counts[r]; ++i, ++at) {
+        EXPECT_EQ(all[at].id, static_cast<int>(r));
+        EXPECT_EQ(all[at].x, 0.5);
+      }
+  });
+}
+
+// All ranks hear of it, and in words: other lengths of an allgatherv.
+TEST_P(Numeric, LengthsThatDifferBetweenRanksAreAMismatch) {
+  if (GetParam() == 1) GTEST_SKIP() << "needs another rank";
+  run([](Communicator& world) {
+    Communicator spoiled = world.dup();
+    world.barrier();  // nobody is in dup() any more
+    std::vector<std::size_t> counts(static_cast<std::size_t>(world.size()), 4);
+    if (world.rank() == 0) counts[0] = 5, counts[1] = 3;  // as many in all
+    const std::vector<int> mine(counts[static_cast<std::size_t>(world.rank())]);
+    std::vector<int> all(4 * counts.size());
+    try {
+      spoiled.allgatherv(mine, all, {counts});
+      ADD_FAILURE() << "rank " << world.rank();
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.code() == ErrorCode::mismatch || error.code() == ErrorCode::aborted) << error.what();
+    }
+    world.barrier();  // nobody leaves before all have heard of it
   });
 }
 

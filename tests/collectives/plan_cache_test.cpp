@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace godwit::collectives {
 namespace {
 
@@ -23,6 +26,23 @@ TEST(PlanCache, BuildsARepeatedShapeOnce) {
   in_place.in_place = true;
   EXPECT_NE(&cache.get(in_place, 0, choose), &first);
   EXPECT_EQ(chosen, 2);
+}
+
+TEST(PlanCache, TellsLengthsApartAndKeepsThem) {
+  PlanCache cache(4);
+  const auto choose = [](const Problem& p) -> const Algorithm& {
+    return **std::ranges::find(algorithms(), p.collective, &Algorithm::collective);
+  };
+  const auto get = [&](std::vector<std::uint64_t> counts) -> PlanCache::Entry& {
+    const BlockTable table{std::move(counts), {0, 10}};
+    Problem p{.collective = Collective::allgatherv, .size = 2, .count = table.counts[0]};
+    p.receives = {&table};
+    return cache.get(p, 0, choose);
+  };
+  PlanCache::Entry& first = get({3, 4});
+  EXPECT_NE(&get({3, 5}), &first);
+  EXPECT_EQ(&get({3, 4}), &first);
+  EXPECT_EQ(first.problem.receives->counts, (std::vector<std::uint64_t>{3, 4}));
 }
 
 TEST(PlanCache, DropsTheLeastRecentlyUsedThatNobodyRuns) {

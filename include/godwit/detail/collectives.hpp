@@ -40,6 +40,9 @@ struct moved<T> {
 void check_length(Collective collective, std::string_view which, std::size_t have, std::size_t ranks,
                   std::size_t per_rank);
 
+/// Throws Error(invalid_argument) when the last block ends behind the buffer.
+void check_blocks(Collective collective, std::string_view which, std::size_t have, const BlockLengths& blocks);
+
 /// Throws Error(invalid_argument) when the elements cannot be cut into one equal block per rank.
 void check_divides(Collective collective, std::size_t elements, std::size_t ranks);
 
@@ -151,6 +154,37 @@ CollectiveCall Communicator::alltoall_call(const S& in, R&& out) const {
           .recv = detail::writable_bytes_of(out).data(),
           .count = block * detail::moved<T>::units,
           .type = detail::moved<T>::type};
+}
+
+template <SendBuffer S, RecvBuffer R>
+UnevenCall Communicator::uneven_call(Collective collective, const S& in, const BlockLengths& send_blocks, R&& out,
+                                     const BlockLengths& recv_blocks) const {
+  using T = detail::element_t<S>;
+  static_assert(std::is_same_v<T, detail::element_t<R>>, "collectives with a v: element types of in and out differ");
+  detail::check_blocks(collective, "send", detail::length_of(in), send_blocks);
+  detail::check_blocks(collective, "receive", detail::length_of(out), recv_blocks);
+  using Unit = detail::moved<T>;
+  // What is no buffer of blocks is the own one.
+  const bool block_is_sent = collective == Collective::allgatherv || collective == Collective::gatherv;
+  UnevenCall call;
+  call.collective = collective;
+  call.send = detail::bytes_of(in).data();
+  call.recv = detail::writable_bytes_of(out).data();
+  if (collective != Collective::alltoallv)
+    call.count = (block_is_sent ? detail::length_of(in) : detail::length_of(out)) * Unit::units;
+  call.type = Unit::type;
+  call.send_blocks = send_blocks;
+  call.recv_blocks = recv_blocks;
+  call.unit = Unit::units;
+  return call;
+}
+
+template <SendBuffer S, RecvBuffer R>
+Request Communicator::ireduce_scatterv(const S& in, const BlockLengths& blocks, R&& out, ReduceOp op) {
+  UnevenCall call = uneven_call(Collective::reduce_scatterv, in, blocks, out, {});
+  call.type = data_type_of<detail::element_t<S>>::value;  // not for elements that only move
+  call.op = op;
+  return icollective(call);
 }
 
 }  // namespace godwit
