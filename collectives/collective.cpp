@@ -25,6 +25,11 @@ SelectionRules rules_of(const core::CoreOptions& options) {
   return rules;
 }
 
+std::optional<Tuning> tuning_of(const core::CoreOptions& options) {
+  const std::string& path = *options.tune_file;
+  return path.empty() ? std::optional<Tuning>() : Tuning::load(path);
+}
+
 }  // namespace
 
 class CollectiveContext::State final : public Execution::Owner, public Schedules {
@@ -33,6 +38,7 @@ class CollectiveContext::State final : public Execution::Owner, public Schedules
       : worker_(worker),
         group_(group),
         rules_(rules_of(worker.options())),
+        tuning_(tuning_of(worker.options())),
         plans_(cached_plans),
         flags_(worker, group, *this) {}
 
@@ -83,6 +89,27 @@ class CollectiveContext::State final : public Execution::Owner, public Schedules
     end_if_orphaned();
   }
 
+  std::vector<std::string_view> algorithms_for(const CollectiveCall& call) {
+    look_around();
+    const Problem problem = check_arguments(call, group_.rank, group_.size(), surroundings_->shape);
+    std::vector<std::string_view> names;
+    if (flags_.possible() && selector_->direct(problem) != nullptr) return names;
+    for (const Selector::Candidate& candidate : selector_->candidates(problem))
+      names.push_back(candidate.algorithm->name);
+    return names;
+  }
+
+  void allow(std::string_view rules) {
+    rules_ = SelectionRules::parse(rules, "rules");
+    tuning_.reset();
+    tables_ = 0;
+  }
+
+  NodeShape shape() {
+    look_around();
+    return surroundings_->shape;
+  }
+
   std::string table() {
     look_around();
     return collectives::selection_table(*selector_, group_.size(), surroundings_->shape);
@@ -96,7 +123,7 @@ class CollectiveContext::State final : public Execution::Owner, public Schedules
       return worker_.directory().card(group_.to_world(rank));
     });
     const double crowding = surroundings_->crowding;
-    selector_.emplace(rules_, link_in_node(crowding), link_between_nodes(crowding));
+    selector_.emplace(rules_, link_in_node(crowding), link_between_nodes(crowding), tuning_ ? &*tuning_ : nullptr);
     unruled_.emplace(SelectionRules{}, link_in_node(crowding), link_between_nodes(crowding));
   }
 
@@ -112,7 +139,7 @@ class CollectiveContext::State final : public Execution::Owner, public Schedules
     Execution& execution = *idle_.back();
     execution.prepare(entry);
     idle_.pop_back();
-    const std::uint32_t signature = core::signature_of(call, lengths);
+    const std::uint32_t signature = core::signature_of(call, lengths ^ tables_);
     const std::uint64_t number = sequence ? *sequence : worker_.begin_collective(group_, call, signature);
     flags_.note_scheduled(number);
     return execution.start(call, number, signature);
@@ -131,6 +158,8 @@ class CollectiveContext::State final : public Execution::Owner, public Schedules
   core::Worker& worker_;
   core::Group& group_;
   SelectionRules rules_;
+  std::optional<Tuning> tuning_;
+  std::uint64_t tables_ = tuning_ ? tuning_->hash() : 0;  // ranks with other tables do not run what we run
   PlanCache plans_;
   std::optional<Surroundings> surroundings_;
   std::optional<Selector> selector_;
@@ -145,6 +174,14 @@ CollectiveContext::CollectiveContext(core::Worker& worker, core::Group& group)
     : state_(std::make_unique<State>(worker, group)) {}
 
 CollectiveContext::~CollectiveContext() { state_.release()->orphan(); }
+
+std::vector<std::string_view> CollectiveContext::algorithms_for(const CollectiveCall& call) const {
+  return state_->algorithms_for(call);
+}
+
+void CollectiveContext::allow(std::string_view rules) { state_->allow(rules); }
+
+NodeShape CollectiveContext::shape() const { return state_->shape(); }
 
 std::string CollectiveContext::selection_table() const { return state_->table(); }
 

@@ -6,7 +6,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "collectives/problem.hpp"
 #include "core/worker.hpp"
 
 namespace godwit::collectives {
@@ -23,6 +26,13 @@ class CollectiveContext {
 
   /// The table of `godwit info --collectives`: which algorithm serves which collective and size here, and why.
   std::string selection_table() const;
+  /// Algorithms that the rules allow for a call, by name; none where it is not served by a schedule. Throws as
+  /// start_collective().
+  std::vector<std::string_view> algorithms_for(const CollectiveCall& call) const;
+  /// Other rules in the place of GODWIT_ALGO, and no measured table; before the first collective. Throws
+  /// Error(invalid_argument) as the constructor.
+  void allow(std::string_view rules);
+  NodeShape shape() const;
 
  private:
   friend core::Operation* start_collective(core::Worker&, CollectiveContext&, const CollectiveCall&, bool);

@@ -9,22 +9,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
 namespace godwit::collectives {
 
 std::vector<Selector::Candidate> Selector::candidates(const Problem& problem) const {
   const bool far = problem.shape.nodes > 1;
+  const Algorithm* const measured = tuning_ != nullptr ? tuning_->find(problem) : nullptr;
   std::vector<Candidate> found;
   for (const Algorithm* algorithm : algorithms()) {
     if (algorithm->collective != problem.collective || !algorithm->applies(problem)) continue;
     if (!rules_.allows(*algorithm, problem)) continue;
     const Cost cost = algorithm->cost(problem);
     const double price = far ? seconds(cost, in_node_, between_nodes_) : seconds(cost, in_node_);
-    found.push_back({algorithm, cost, price});
+    found.push_back({algorithm, cost, price, algorithm == measured});
   }
   std::ranges::stable_sort(found, {}, [](const Candidate& candidate) {
-    return std::pair(candidate.algorithm->on_request, candidate.seconds);
+    return std::tuple(!candidate.measured, candidate.algorithm->on_request, candidate.seconds);
   });
   return found;
 }
@@ -66,6 +67,7 @@ std::string row(const Selector& selector, const Problem& last, bool open_ended) 
   std::string text =
       fmt::format("  {:>7}  {:<18}  {:.1f} us for {}", open_ended ? "larger" : core::format_size(last.bytes()),
                   best.algorithm->name, best.seconds * 1e6, to_string(best.cost));
+  if (best.measured) text += "; measured to be the best";
   if (found.size() > 1) text += fmt::format("; next {} {:.1f} us", found[1].algorithm->name, found[1].seconds * 1e6);
   return text + "\n";
 }

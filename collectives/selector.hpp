@@ -5,6 +5,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/cost.hpp"
 #include "collectives/selection_rules.hpp"
+#include "collectives/tuning.hpp"
 
 #include <string>
 #include <vector>
@@ -17,14 +18,17 @@ class Selector {
     const Algorithm* algorithm;
     Cost cost;
     double seconds;
+    bool measured = false;  // it comes first for that
   };
 
   /// `in_node` prices what stays in a node, `between_nodes` the rest.
-  Selector(SelectionRules rules, const LinkModel& in_node, const LinkModel& between_nodes)
-      : rules_(std::move(rules)), in_node_(in_node), between_nodes_(between_nodes) {}
+  /// `tuning`, which outlives this, may be nullptr.
+  Selector(SelectionRules rules, const LinkModel& in_node, const LinkModel& between_nodes,
+           const Tuning* tuning = nullptr)
+      : rules_(std::move(rules)), in_node_(in_node), between_nodes_(between_nodes), tuning_(tuning) {}
 
-  /// Allowed algorithms that apply, the cheapest first, equal ones in the order of the list; those on request come
-  /// last.
+  /// Allowed algorithms that apply: what was measured to be the best, then the cheapest first, equal ones in the order
+  /// of the list; those on request come last.
   std::vector<Candidate> candidates(const Problem& problem) const;
   /// The way that comes before all algorithms, if it is allowed and applies; nullptr if there is none.
   const Algorithm* direct(const Problem& problem) const noexcept;
@@ -34,6 +38,7 @@ class Selector {
  private:
   SelectionRules rules_;
   LinkModel in_node_, between_nodes_;
+  const Tuning* tuning_;
 };
 
 /// The choices as text, for `godwit info`: per collective and range of sizes (bytes of the longest buffer of a rank)

@@ -39,6 +39,9 @@ CoreOptions::CoreOptions()
       state_signal(*this, "STATE_SIGNAL", Choice{"usr1", {"usr1", "usr2", "none"}},
                    "signal that makes a rank print its pending operations"),
       algo(*this, "ALGO", "", "algorithms that may be used, as in allreduce:ring,tree;broadcast:binomial; unset = all"),
+      tune_file(
+          *this, "TUNE_FILE", "",
+          "table of measured algorithms, made by `godwit tune`, the same on all ranks; unset = predicted costs decide"),
       tree_threshold(*this, "TREE_THRESHOLD", std::nullopt,
                      "trees up to this size, rings above it; 0 = only rings; unset = the cheaper one"),
       startup_timeout(*this, "STARTUP_TIMEOUT", Seconds{60}, "seconds that all ranks have to come up", check_timeout),

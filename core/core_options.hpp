@@ -28,6 +28,7 @@ struct CoreOptions : OptionGroup {
 
   // Collectives.
   Option<std::string> algo;                     // grammar: collectives
+  Option<std::string> tune_file;                // of `godwit tune`
   Option<std::optional<Bytes>> tree_threshold;  // nothing: the cost model decides
 
   // Start-up.

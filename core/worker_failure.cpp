@@ -247,10 +247,15 @@ void Worker::expire_mismatches() {
 
 // `other`: knows both calls by itself.
 void Worker::end_mismatch(Group& group, Rank other, std::uint64_t sequence, std::string_view other_call) {
+  const std::string own = own_call(group, sequence);
+  const auto what = [](std::string_view words) { return words.substr(std::min(words.find(" called "), words.size())); };
+  const std::string_view alike = what(own) == what(other_call) && !what(own).empty()
+                                     ? " They differ in the lengths of blocks, or in GODWIT_TUNE_FILE."
+                                     : "";
   const std::string reason = fmt::format(
-      "collective #{} of communicator {} does not fit: {}; {}. All ranks must make the same calls in the same order; "
+      "collective #{} of communicator {} does not fit: {}; {}.{} All ranks must make the same calls in the same order; "
       "this communicator is unusable now",
-      sequence, group.context / 2, own_call(group, sequence), other_call);
+      sequence, group.context / 2, own, other_call, alike);
   services_.log.error("{}", reason);
   announce_verdict(group, other, ErrorCode::mismatch, reason);
   break_group(group, ErrorCode::mismatch, reason);

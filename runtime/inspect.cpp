@@ -91,6 +91,23 @@ std::string collective_table(const Communicator& communicator) {
   return communicator.state()->collectives->selection_table();
 }
 
+std::vector<std::string> algorithms_for(const Communicator& communicator, const CollectiveCall& call) {
+  const auto held = communicator.state()->worker.lock();
+  const auto names = communicator.state()->collectives->algorithms_for(call);
+  return {names.begin(), names.end()};
+}
+
+void allow_algorithms(const Communicator& communicator, std::string_view rules) {
+  const auto held = communicator.state()->worker.lock();
+  communicator.state()->collectives->allow(rules);
+}
+
+Spread spread(const Communicator& communicator) {
+  const auto held = communicator.state()->worker.lock();
+  const collectives::NodeShape shape = communicator.state()->collectives->shape();
+  return {communicator.size(), shape.nodes, shape.ranks_per_node};
+}
+
 std::string option_table() { return core::options_text(*make_options()); }
 std::string options_markdown() { return core::options_markdown(*make_options()); }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace godwit::runtime {
@@ -43,6 +44,19 @@ std::vector<ProtocolRange> protocol_ranges(const Communicator& communicator, Ran
 
 /// Which algorithm serves which collective and size range in this communicator, with the estimated times.
 std::string collective_table(const Communicator& communicator);
+
+/// Algorithms that serve a call here, by name, on all ranks alike; none where flags in shared memory do. Throws
+/// Error(invalid_argument) as the call would.
+std::vector<std::string> algorithms_for(const Communicator& communicator, const CollectiveCall& call);
+/// Before the communicator's first collective, on all its ranks: `rules`, in the grammar of GODWIT_ALGO, say which
+/// algorithms serve it. Throws Error(invalid_argument).
+void allow_algorithms(const Communicator& communicator, std::string_view rules);
+
+/// How the ranks of a communicator are spread: `ranks_per_node` of the fullest node.
+struct Spread {
+  int ranks = 1, nodes = 1, ranks_per_node = 1;
+};
+Spread spread(const Communicator& communicator);
 
 /// All options of the build: name, type, default, help. Needs no context, so that it also helps when a bad
 /// option is what keeps a context from starting.

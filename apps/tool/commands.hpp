@@ -21,5 +21,6 @@ void add_perf(CLI::App& godwit, Action& chosen);
 void add_ibstat(CLI::App& godwit, Action& chosen);
 void add_report(CLI::App& godwit, Action& chosen);
 void add_simulate(CLI::App& godwit, Action& chosen);
+void add_tune(CLI::App& godwit, Action& chosen);
 
 }  // namespace godwit::apps

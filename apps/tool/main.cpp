@@ -1,4 +1,4 @@
-// The `godwit` tool: info, run, perf, ibstat, report, simulate. One file per subcommand.
+// The `godwit` tool: info, run, perf, ibstat, report, simulate, tune. One file per subcommand.
 #include "common/cli.hpp"
 #include "common/usage.hpp"
 #include "tool/commands.hpp"
@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     add_ibstat(app, chosen);
     add_report(app, chosen);
     add_simulate(app, chosen);
+    add_tune(app, chosen);
     parse_command_line(app, words);
     return chosen();
   });
