@@ -18,8 +18,8 @@ struct Algorithm {
   Cost (*cost)(const Problem&) noexcept;
   /// States the steps of builder.rank().
   void (*build)(ScheduleBuilder&);
-  /// Its price has not been confirmed by measurement, and in its first rounds some ranks only wait, so that two calls
-  /// that do not fit may both wait for ever: it comes after all others, unless GODWIT_ALGO names it.
+  /// Its price has not been confirmed by measurement: it comes after all others, unless GODWIT_ALGO names it or `godwit
+  /// tune` has found it to be the fastest.
   bool on_request = false;
 };
 

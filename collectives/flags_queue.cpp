@@ -143,7 +143,7 @@ bool Flags::look_for_mismatch(const Entry& entry, Rank rank) {
   if (!FlagPage::same_turn(header, header_) &&
       FlagPage::load(page_.scheduled(rank, entry.sequence)) != entry.sequence + 1)
     return false;
-  worker_.mismatch(group_, group_.to_world(rank), entry.sequence, entry.shape.signature);
+  worker_.mismatch(group_, group_.to_world(rank), entry.sequence);
   return true;
 }
 

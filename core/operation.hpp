@@ -78,6 +78,7 @@ struct alignas(64) OperationFields {
   std::uint64_t order = 0;  // receives: order of posting
   std::int64_t since_ms = 0;
   MessageInfo info;
+  bool told = false;  // receive of a collective: its source has been told that we wait
   // The second half: untouched as long as `peer` and `matched` are null, which they are for eager receives.
   alignas(64) Peer* peer = nullptr;
   const Protocol* protocol = nullptr;

@@ -33,8 +33,9 @@ enum class MessageKind : std::uint8_t {
   atomic_reply,    // AtomicReply
   notify,          // nothing                    tag: slot << 16 | id
   abort,           // AbortMessage, then words   context: the communicator's
+  awaited,         // nothing                    as a message of the collective for which the sender waits
 };
-inline constexpr std::size_t message_kind_count = 15;
+inline constexpr std::size_t message_kind_count = 16;
 
 /// First bytes of every message.
 struct WireHeader {

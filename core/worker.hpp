@@ -240,7 +240,9 @@ class Worker {
   bool release_taken_back(const Peer& reader, OperationId id) noexcept;
   /// A message of a collective came early: does it belong to a call of ours with other arguments?
   void check_early(const Unexpected& message);
-  void mismatch(Group& group, Rank source, std::uint64_t sequence, std::uint32_t signature);
+  /// `source` waits for our part of a collective: is it the call that we have made, or shall make?
+  void check_awaited(Peer& source, std::uint32_t context, Tag sequence, std::uint32_t signature);
+  void mismatch(Group& group, Rank source, std::uint64_t sequence);
   void handle_abort(Peer& from, std::uint32_t context, const AbortMessage& message, std::string_view words);
   /// The peer broke the protocol: no more is done with it.
   void protocol_error(Peer& peer, std::string_view words);
@@ -271,6 +273,14 @@ class Worker {
     Rank source = 0;
     std::uint64_t sequence = 0;
     std::int64_t deadline_ms = 0;
+  };
+  // A rank waits for our part of a call that we have not made.
+  struct Awaited {
+    std::uint32_t context = 0;  // of the collectives
+    Rank source = 0;
+    std::uint64_t sequence = 0;
+    std::uint32_t signature = 0;
+    friend bool operator==(const Awaited&, const Awaited&) = default;
   };
   // Who knows that a peer is lost: the transport ends all that was posted to it, others do not.
   enum class LossSeenBy : std::uint8_t { transport, others };
@@ -336,12 +346,16 @@ class Worker {
   void take_back(Operation& operation);
   void release_taken_back(const Peer* reader) noexcept;
   void drop_messages(Group& group);
-  void expire_mismatches();
-  std::string own_call(const Group& group, std::uint64_t sequence);
   void send_abort(Group& group, Rank to, const AbortMessage& message, std::string_view words);
   void announce_verdict(Group& group, Rank but, ErrorCode code, const std::string& reason);
-  void end_mismatch(Group& group, Rank other, std::uint64_t sequence, std::string_view other_call);
   void watch_sources();
+  // worker_mismatch.cpp
+  void check_known(Group& group, std::uint64_t sequence, std::uint32_t signature);
+  void check_call(Group& group, Rank source, std::uint64_t sequence, std::uint32_t signature);
+  void tell_sources(std::int64_t after_ms);
+  void expire_mismatches();
+  std::string own_call(const Group& group, std::uint64_t sequence);
+  void end_mismatch(Group& group, Rank other, std::uint64_t sequence, std::string_view other_call);
   // worker_active.cpp
   void begin_active(Peer& source, std::uint32_t context, Tag id, const ReadyToSend& announcement);
   void start_waiting_active();
@@ -396,7 +410,8 @@ class Worker {
   std::vector<std::map<std::uint16_t, ActiveMessageHandler>::node_type> retired_handlers_;  // removed while one runs
   std::vector<Poller*> pollers_;
   std::vector<Mismatch> mismatches_;  // wait for the other side's words
-  int died_ = 0;                      // peers that are lost without a good-bye
+  std::vector<Awaited> awaited_;
+  int died_ = 0;  // peers that are lost without a good-bye
   std::uint32_t next_context_ = 2;
   std::set<std::uint32_t> claimed_;  // contexts of groups that will be added
   std::array<Completion, 16> completions_;

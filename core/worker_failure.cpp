@@ -1,17 +1,10 @@
-// What happens when a peer is lost, a communicator is aborted, or collectives do not fit together.
+// What happens when a peer is lost or a communicator is aborted.
 #include <algorithm>
 
 #include "core/protocols/handlers.hpp"
 #include "core/worker.hpp"
 
 namespace godwit::core {
-
-namespace {
-
-// How long a mismatch waits for the other side's words before it is reported without them.
-constexpr std::int64_t mismatch_patience_ms = 1000;
-
-}  // namespace
 
 // --- lost peers ------------------------------------------------------------------------------------------------
 
@@ -213,52 +206,6 @@ void Worker::abort_group(Group& group, ErrorCode code, const std::string& reason
   services_.log.error("communicator {} is aborted: {}", group.context / 2, reason);
   announce_verdict(group, any_source, code, reason);
   break_group(group, code, reason);
-}
-
-// --- collectives that do not fit together: who sees it asks the other side, whoever knows both calls tells all ------
-
-std::string Worker::own_call(const Group& group, std::uint64_t sequence) {
-  const CollectiveRecord* own = group.find_collective(sequence);
-  if (own != nullptr) return fmt::format("{} called {}", name_of(job_.rank), core::describe(own->call));
-  if (sequence >= group.collective_sequence) return fmt::format("{} has not made that call yet", name_of(job_.rank));
-  return fmt::format("{} made that call long ago", name_of(job_.rank));
-}
-
-void Worker::mismatch(Group& group, Rank source, std::uint64_t sequence, std::uint32_t) {
-  if (group.broken) return;
-  for (const Mismatch& known : mismatches_)
-    if (known.context == group.context) return;
-  mismatches_.push_back({group.context, source, sequence, services_.clock.now_ms() + mismatch_patience_ms});
-  busy_ = true;
-  send_abort(group, source, {.code = ErrorCode::mismatch, .stage = AbortStage::question, .sequence = sequence},
-             own_call(group, sequence));
-}
-
-void Worker::expire_mismatches() {
-  const std::vector<Mismatch> pending = mismatches_;
-  for (const Mismatch& entry : pending) {
-    if (services_.clock.now_ms() < entry.deadline_ms) continue;
-    if (Group* group = find_group(entry.context))
-      end_mismatch(*group, any_source, entry.sequence,
-                   fmt::format("{} called something else (it did not answer with what)", name_of(entry.source)));
-    std::erase_if(mismatches_, [&](const Mismatch& other) { return other.context == entry.context; });
-  }
-}
-
-// `other`: knows both calls by itself.
-void Worker::end_mismatch(Group& group, Rank other, std::uint64_t sequence, std::string_view other_call) {
-  const std::string own = own_call(group, sequence);
-  const auto what = [](std::string_view words) { return words.substr(std::min(words.find(" called "), words.size())); };
-  const std::string_view alike = what(own) == what(other_call) && !what(own).empty()
-                                     ? " They differ in the lengths of blocks, or in GODWIT_TUNE_FILE."
-                                     : "";
-  const std::string reason = fmt::format(
-      "collective #{} of communicator {} does not fit: {}; {}.{} All ranks must make the same calls in the same order; "
-      "this communicator is unusable now",
-      sequence, group.context / 2, own, other_call, alike);
-  services_.log.error("{}", reason);
-  announce_verdict(group, other, ErrorCode::mismatch, reason);
-  break_group(group, ErrorCode::mismatch, reason);
 }
 
 void Worker::handle_abort(Peer& from, std::uint32_t context, const AbortMessage& message, std::string_view words) {

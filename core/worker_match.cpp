@@ -87,6 +87,7 @@ void Worker::drop_messages(Group& group) {
     matcher_.recycle(message);
   });
   drop_early(group);
+  std::erase_if(awaited_, [&](const Awaited& entry) { return entry.context == group.context + 1; });
 }
 
 void Worker::remove_group(Group& group) noexcept {
@@ -118,25 +119,6 @@ bool Worker::claim_context(std::uint32_t context) {
 bool Worker::is_gone(std::uint32_t context) noexcept {
   const std::uint32_t even = context & ~1U;
   return even < first_temporary_context && even < next_context_ && !claimed_.contains(even) && !groups_.contains(even);
-}
-
-std::uint64_t Worker::begin_collective(Group& group, const CollectiveCall& call, std::uint32_t signature) {
-  const std::uint64_t sequence = group.begin_collective(call, signature);
-  if (matcher_.unexpected_count() > 0) [[unlikely]] {
-    if (const Unexpected* message = matcher_.find(group.context + 1, any_source, static_cast<Tag>(sequence)))
-      check_early(*message);
-  }
-  return sequence;
-}
-
-void Worker::check_early(const Unexpected& message) {
-  if ((message.context & 1U) == 0) return;
-  Group* group = find_group(message.context);
-  if (group == nullptr) return;
-  const auto sequence = static_cast<std::uint64_t>(message.tag);
-  const CollectiveRecord* own = group->find_collective(sequence);
-  if (own != nullptr && own->signature != message.signature)
-    mismatch(*group, message.source, sequence, message.signature);
 }
 
 }  // namespace godwit::core

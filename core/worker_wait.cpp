@@ -94,7 +94,9 @@ void Worker::look_after_sources() {
   const std::int64_t now = services_.clock.now_ms();
   if (now - watched_ms_ < watch_period_ms) return;
   watched_ms_ = now;
-  if (matcher_.posted_count() > 0) watch_sources();
+  if (matcher_.posted_count() == 0) return;
+  watch_sources();
+  tell_sources(watch_after_ms);
 }
 
 bool Worker::pause(WaitLadder& ladder, std::int64_t since_ms, std::int64_t& warned_ms, Words what, Lock& held) {

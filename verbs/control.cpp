@@ -23,10 +23,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A rank that computes does not answer late: its service thread does. What takes longer is broken.
-constexpr milliseconds longest_handshake{30000};
-constexpr milliseconds longest_introduction{10000};
-
 std::string host_name() {
   char name[48] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "?";
@@ -64,6 +60,7 @@ Control::Control(core::Services& services, Rank rank, std::string_view job, Adap
       rank_(rank),
       job_(core::hash64(job)),
       host_(host_name()),
+      connect_time_(1000 * *services.options.get<VerbsOptions>().connect_time),
       recovery_time_(1000 * *services.options.get<VerbsOptions>().recovery_time),
       adapter_(adapter),
       mailbox_(mailbox),
@@ -116,7 +113,7 @@ void Control::accept_later(tcp::acceptor& acceptor) {
     } else {
       const auto session = std::make_shared<Session>(std::move(socket), owner(), Session::State::awaiting_hello);
       strangers_.insert(session);
-      session->limit(longest_introduction, "no introduction came");
+      session->limit(connect_time_ / 3, "no introduction came");
       session->start();
     }
     accept_later(acceptor);
@@ -136,9 +133,9 @@ void Control::connect(const PeerName& peer, const TransportAddress& address) {
       std::make_shared<Session>(tcp::socket(services_.service.io()), owner(), Session::State::connecting);
   session->peer = peer;
   sessions_[peer.rank] = session;
-  session->limit(longest_handshake, fmt::format("the connection was not made within {} s; is the network that {} is "
-                                                "reached over in order? GODWIT_SOCKET_IFNAME chooses it",
-                                                longest_handshake.count() / 1000, peer.host));
+  session->limit(connect_time_, fmt::format("rank {} (here, on {}) could not connect to it within {} s; is the network "
+                                            "that {} is reached over in order? GODWIT_SOCKET_IFNAME chooses it",
+                                            rank_, host_, connect_time_.count() / 1000, peer.host));
   session->connect(endpoints_of(address));
 }
 
@@ -147,10 +144,20 @@ void Control::on_connected(Session& session) {
     make_connection(session);
     send_hello(session, make_hello(session));
     session.state = Session::State::awaiting_answer;
+    session.limit(connect_time_, silence_words());
     session.start();
   } catch (const Error& error) {
     lose(session, error.code(), error.what());
   }
+}
+
+// A rank that computes does not answer late: its service thread does. What takes longer is broken.
+std::string Control::silence_words() const {
+  return fmt::format(
+      "it has a TCP connection with rank {} (here, on {}) but did not answer on it within {} s "
+      "(GODWIT_IB_CONNECT_TIME); "
+      "is that process stopped (`ps` there says T), or does something else listen at its address?",
+      rank_, host_, connect_time_.count() / 1000);
 }
 
 void Control::make_connection(Session& session) {
@@ -246,7 +253,7 @@ void Control::take_hello(Session& session, const Hello& hello) {
   const Hello answer = make_hello(session);
   if (!cm_) hand_over(session);  // before the peer can send
   session.state = Session::State::awaiting_ready;
-  session.limit(longest_handshake, "it did not confirm the connection");
+  session.limit(connect_time_, silence_words());
   send_hello(session, answer);
 }
 

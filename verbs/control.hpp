@@ -74,6 +74,7 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   void accept_later(boost::asio::ip::tcp::acceptor& acceptor);
   Hello make_hello(const Session& session) const;
   static void send_hello(Session& session, const Hello& hello);
+  std::string silence_words() const;
   void make_connection(Session& session);
   void complete_connection(Session& session, const Hello& hello);
   void take_hello(Session& session, const Hello& hello);
@@ -112,6 +113,7 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   const Rank rank_;
   const std::uint64_t job_;
   const std::string host_;
+  const std::chrono::milliseconds connect_time_;
   const std::chrono::milliseconds recovery_time_;
   Adapter& adapter_;
   Mailbox& mailbox_;

@@ -10,8 +10,6 @@
 namespace godwit::verbs {
 namespace {
 
-constexpr std::chrono::milliseconds longest_connect{30000};
-
 const char* way_words(bool by_cm) { return by_cm ? "rdma_cm" : "exchange over the side channel"; }
 
 }  // namespace
@@ -34,10 +32,10 @@ void Control::check_way(const Hello& hello) const {
 void Control::connect_by_cm(Session& session, const Hello& hello) {
   const CmAddress there{hello.cm_ip, hello.cm_port};
   session.state = Session::State::awaiting_cm;
-  session.limit(longest_connect,
+  session.limit(connect_time_,
                 fmt::format("rdma_cm did not connect {} to {} within {} s; do these addresses reach each other (`ping "
                             "-I`), are both ports up (`godwit ibstat`)?",
-                            to_text(cm_->address()), to_text(there), longest_connect.count() / 1000));
+                            to_text(cm_->address()), to_text(there), connect_time_.count() / 1000));
   CmGreeting greeting;
   greeting.job = job_;
   greeting.token = hello.token;

@@ -34,7 +34,12 @@ std::string_view causes(ibv_wc_status status) {
       return "the local queue pair could not work. Likely: the local port or its network device is down (`godwit "
              "ibstat`, `ip link`)";
     case IBV_WC_LOC_ACCESS_ERR: return "the local memory does not allow it";
-    case IBV_WC_WR_FLUSH_ERR: return "the queue pair had failed before";
+    case IBV_WC_WR_FLUSH_ERR:
+      return "the queue pair went into error before this request's turn, and not by a request of ours. Likely: the "
+             "adapter here refused what the peer sent or asked for (a freed window, a wrong key: the peer's error and "
+             "`dmesg` on both hosts say more); the peer has ended or given the connection up (its log: "
+             "GODWIT_DEBUG=info there); the port or the adapter here failed (`godwit ibstat`). "
+             "GODWIT_IB_RECOVERY_TIME above 0 lets Godwit rebuild what may pass";
     case IBV_WC_FATAL_ERR: return "the adapter has failed (`dmesg`, `godwit ibstat`)";
     case IBV_WC_RESP_TIMEOUT_ERR: return "the peer's answer did not come in time";
     default: return "see ibv_poll_cq(3)";

@@ -36,6 +36,10 @@ VerbsOptions::VerbsOptions()
       timeout(*this, "IB_TIMEOUT", 16, "wait for an acknowledgement: 4.096 us x 2^n; 0: for ever", between(0, 31)),
       retry_count(*this, "IB_RETRY_CNT", 6, "retransmissions before a queue pair fails; soft-RoCE takes 7 for endless",
                   between(0, 7)),
+      connect_time(*this, "IB_CONNECT_TIME", 30,
+                   "seconds within which a peer's service thread must answer on the side channel; who connects has a "
+                   "third of it to introduce itself",
+                   between(1, 3600)),
       recovery_time(
           *this, "IB_RECOVERY_TIME", 10,
           "seconds for which a connection whose queue pair failed, by a port that is down or a broken path, is "

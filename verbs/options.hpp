@@ -16,6 +16,7 @@ struct VerbsOptions : core::OptionGroup {
   core::Option<std::int64_t> pkey;
   core::Option<std::int64_t> timeout;
   core::Option<std::int64_t> retry_count;
+  core::Option<std::int64_t> connect_time;
   core::Option<std::int64_t> recovery_time;
   core::Option<std::int64_t> mtu;
   core::Option<std::int64_t> queue_pairs;

@@ -218,11 +218,9 @@ bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
   ibv_send_wr request;
   ibv_sge place{};
   prepare(request, IBV_WR_RDMA_WRITE, &place, 0);
-  request.send_flags = IBV_SEND_SIGNALED;
   fill_flush(*link, request, place);
-  link->quiet = 0;
-  Slot slot;
-  hand_over(link, posting, request, slot);
+  link->slot(link->posted) = {};
+  hand_over(link, posting, request, true);
   return true;
 }
 

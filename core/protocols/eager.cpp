@@ -61,7 +61,7 @@ void on_eager(Worker& worker, Peer& peer, const WireHeader& header, std::span<co
   if (receive != nullptr) [[likely]] {
     worker.grant_credit(peer, eager_charge(payload.size()));
     if (receive->signature != header.signature) [[unlikely]] {
-      worker.mismatch(*receive->group, peer.rank, static_cast<std::uint64_t>(header.tag), header.signature);
+      worker.mismatch(*receive->group, peer.rank, static_cast<std::uint64_t>(header.tag));
       return;
     }
     return deliver(worker, *receive, peer.rank, header.tag, payload);

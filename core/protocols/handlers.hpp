@@ -37,6 +37,7 @@ GODWIT_HANDLER(on_atomic_request);
 GODWIT_HANDLER(on_atomic_reply);
 GODWIT_HANDLER(on_notify);
 GODWIT_HANDLER(on_abort);
+GODWIT_HANDLER(on_awaited);
 #undef GODWIT_HANDLER
 
 /// Bytes of the sender's eager window that a message of this size holds: payload plus bookkeeping.

@@ -30,9 +30,9 @@ std::span<const Protocol* const> all_protocols() noexcept {
 
 MessageHandler handler_of(MessageKind kind) noexcept {
   static constexpr std::array<MessageHandler, message_kind_count> table = {
-      on_eager,       on_ready_to_send,  on_clear_to_send, on_data,    on_finished,
-      on_active,      on_credit,         on_put_data,      on_put_end, on_put_ack,
-      on_get_request, on_atomic_request, on_atomic_reply,  on_notify,  on_abort,
+      on_eager,        on_ready_to_send, on_clear_to_send, on_data,    on_finished,    on_active,
+      on_credit,       on_put_data,      on_put_end,       on_put_ack, on_get_request, on_atomic_request,
+      on_atomic_reply, on_notify,        on_abort,         on_awaited,
   };
   const auto index = static_cast<std::size_t>(kind);
   return index < table.size() ? table[index] : nullptr;

@@ -128,7 +128,7 @@ void on_ready_to_send(Worker& worker, Peer& peer, const WireHeader& header, std:
   worker.matcher().add(message);
   if (receive == nullptr) return worker.check_early(message);
   // It stays there until the group is broken: then it is refused.
-  worker.mismatch(*receive->group, peer.rank, static_cast<std::uint64_t>(header.tag), header.signature);
+  worker.mismatch(*receive->group, peer.rank, static_cast<std::uint64_t>(header.tag));
 }
 
 void begin_receive(Worker& worker, Operation& receive, Peer& peer, const ReadyToSend& announcement) {
@@ -171,13 +171,12 @@ void receive_unexpected(Worker& worker, Operation& receive, Unexpected& message)
   if (receive.signature != message.signature) [[unlikely]] {
     const Rank source = message.source;
     const auto sequence = static_cast<std::uint64_t>(message.tag);
-    const std::uint32_t signature = message.signature;
     message.charged = 0;
     if (message.kind == MessageKind::ready_to_send)
       worker.matcher().add(message);  // to be refused when the group is broken
     else
       worker.matcher().recycle(message);
-    return worker.mismatch(*receive.group, source, sequence, signature);
+    return worker.mismatch(*receive.group, source, sequence);
   }
   if (message.kind == MessageKind::eager) {
     deliver_eager(worker, receive, message);

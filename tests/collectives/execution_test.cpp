@@ -2,8 +2,8 @@
 #include "algorithm_lists.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/collective.hpp"
-#include "engine/harness.hpp"
 #include "numeric.hpp"
+#include "ranks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,36 +17,11 @@ namespace godwit::collectives {
 namespace {
 
 using collectives_test::RankData;
+using collectives_test::Ranks;
+using collectives_test::settings;
 using core::Operation;
-using engine_test::Cluster;
 using engine_test::ClusterSettings;
 using engine_test::Pending;
-
-/// The ranks of a cluster with their contexts.
-class Ranks {
- public:
-  explicit Ranks(ClusterSettings settings) : cluster(std::move(settings)) {
-    for (Rank rank = 0; rank < cluster.size(); ++rank)
-      contexts.push_back(std::make_unique<CollectiveContext>(cluster.worker(rank), cluster.world(rank)));
-  }
-  Pending start(Rank rank, const CollectiveCall& call) {
-    core::Worker& worker = cluster.worker(rank);
-    const auto lock = worker.lock();
-    return {worker, start_collective(worker, *contexts[static_cast<std::size_t>(rank)], call)};
-  }
-
-  Cluster cluster;
-  std::vector<std::unique_ptr<CollectiveContext>> contexts;
-};
-
-ClusterSettings settings(int ranks, std::map<std::string, std::string> options = {}) {
-  options.emplace("EAGER_LIMIT", "64");  // so that small tests have rendezvous, too
-  ClusterSettings s;
-  s.ranks = ranks;
-  s.fabric.record = false;
-  s.options = std::move(options);
-  return s;
-}
 
 /// Runs one collective on all ranks, begun in a random order, and checks the numbers.
 void run(Ranks& ranks, const CollectiveCall& call, bool in_place, std::mt19937_64& random) {
@@ -194,43 +169,6 @@ TEST(ExecutorErrors, AKilledRankFailsTheCollectiveOnAllOthers) {
     ranks.cluster.worker(3).shutdown(std::chrono::milliseconds{0});
     EXPECT_TRUE(pending[3].done());
   }
-}
-
-void expect_mismatch(const CollectiveCall& one, const CollectiveCall& other) {
-  constexpr int size = 4;
-  Ranks ranks(settings(size));
-  std::vector<RankData> data;
-  std::vector<Pending> pending;
-  for (Rank rank = 0; rank < size; ++rank) data.emplace_back(rank == 2 ? other : one, rank, size, false);
-  for (Rank rank = 0; rank < size; ++rank)
-    pending.push_back(ranks.start(rank, data[static_cast<std::size_t>(rank)].call()));
-  ranks.cluster.settle();
-  // Whoever had all it needed learns of it with its next collective.
-  std::vector<Pending> next;
-  for (Rank rank = 0; rank < size; ++rank) next.push_back(ranks.start(rank, {.collective = Collective::barrier}));
-  ranks.cluster.settle();
-  for (Rank rank = 0; rank < size; ++rank) {
-    EXPECT_TRUE(pending[static_cast<std::size_t>(rank)].done() && next[static_cast<std::size_t>(rank)].done());
-    EXPECT_EQ(next[static_cast<std::size_t>(rank)].status(), ErrorCode::mismatch) << "rank " << rank;
-  }
-}
-
-TEST(ExecutorErrors, DifferentCallsAreAMismatchOnAllRanks) {
-  const CollectiveCall allreduce{.collective = Collective::allreduce, .count = 100, .type = DataType::float32};
-  CollectiveCall other = allreduce;
-  other.count = 101;
-  expect_mismatch(allreduce, other);
-  other = allreduce;
-  other.type = DataType::int32;
-  expect_mismatch(allreduce, other);
-  other = allreduce;
-  other.op = ReduceOp::max;
-  expect_mismatch(allreduce, other);
-  other.collective = Collective::broadcast;
-  expect_mismatch(allreduce, other);
-  expect_mismatch({.collective = Collective::barrier}, allreduce);
-  expect_mismatch({.collective = Collective::broadcast, .count = 8, .root = 0},
-                  {.collective = Collective::broadcast, .count = 8, .root = 1});
 }
 
 TEST(ExecutorErrors, RulesAreCheckedWhenTheContextIsMade) {

@@ -18,11 +18,11 @@ namespace {
 using core::MessageKind;
 using core::wire_bytes;
 
-constexpr MessageKind all_kinds[] = {MessageKind::eager,        MessageKind::ready_to_send, MessageKind::clear_to_send,
-                                     MessageKind::data,         MessageKind::finished,      MessageKind::active,
-                                     MessageKind::credit,       MessageKind::put_data,      MessageKind::put_end,
-                                     MessageKind::put_ack,      MessageKind::get_request,   MessageKind::atomic_request,
-                                     MessageKind::atomic_reply, MessageKind::notify,        MessageKind::abort};
+constexpr MessageKind all_kinds[] = {
+    MessageKind::eager,        MessageKind::ready_to_send, MessageKind::clear_to_send, MessageKind::data,
+    MessageKind::finished,     MessageKind::active,        MessageKind::credit,        MessageKind::put_data,
+    MessageKind::put_end,      MessageKind::put_ack,       MessageKind::get_request,   MessageKind::atomic_request,
+    MessageKind::atomic_reply, MessageKind::notify,        MessageKind::abort,         MessageKind::awaited};
 static_assert(std::size(all_kinds) == core::message_kind_count);
 
 TEST(Malformed, ShortPayloadsOfEveryKind) {
@@ -343,6 +343,24 @@ TEST(Malformed, AbortByOneWhoIsNoMember) {
   EXPECT_FALSE(group.broken);
   EXPECT_TRUE(stage.given_up());
   stage.expect_contained();
+}
+
+TEST(Malformed, WaitsForOddCalls) {
+  struct Case {
+    std::uint32_t context;
+    Tag sequence;
+    bool contained;  // else the peer is given up
+  };
+  for (const Case& c : {Case{1, max_tag, true}, Case{1, 0, true}, Case{7, 3, true}, Case{0xffffffffU, 0, true},
+                        Case{1, -1, false}, Case{0, 0, false}, Case{3, 0, false}}) {
+    Stage stage;
+    stage.victim().add_group(core::make_group(2, 0, {0, 2}));
+    for (int times = 0; times < 3; ++times)
+      if (!stage.given_up())
+        stage.rogue.send({.kind = MessageKind::awaited, .context = c.context, .signature = 4711, .tag = c.sequence});
+    EXPECT_EQ(stage.given_up(), !c.contained) << c.context << ", " << c.sequence;
+    stage.expect_contained();
+  }
 }
 
 TEST(Malformed, OddStagesAndContexts) {

@@ -18,7 +18,7 @@ static_assert(sizeof(GetRequest) == 32);
 static_assert(sizeof(AtomicRequest) == 40);
 static_assert(sizeof(AtomicReply) == 24);
 static_assert(sizeof(AbortMessage) == 16);
-static_assert(message_kind_count == static_cast<std::size_t>(MessageKind::abort) + 1);
+static_assert(message_kind_count == static_cast<std::size_t>(MessageKind::awaited) + 1);
 
 // Every protocol message fits into the smallest message of a transport.
 static_assert(sizeof(WireHeader) + sizeof(ReadyToSend) <= smallest_max_message);

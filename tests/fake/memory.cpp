@@ -119,6 +119,7 @@ std::string_view to_string(core::MessageKind kind) noexcept {
     case Kind::atomic_reply: return "atomic_reply";
     case Kind::notify: return "notify";
     case Kind::abort: return "abort";
+    case Kind::awaited: return "awaited";
   }
   return "unknown";
 }

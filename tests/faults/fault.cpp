@@ -270,6 +270,19 @@ void mismatch_root(Context& context) {
   mismatch(context, call(1), call(0), {"from root 0", "from root 1"});
 }
 
+// No message meets a call that it does not fit to: everybody waits for the other root.
+void mismatch_waiting(Context& context) {
+  const Rank last = context.size() - 1;
+  const auto call = [](Rank root) {
+    return [root](Communicator& world) {
+      std::vector<float> all(world.rank() == root ? 10 * static_cast<std::size_t>(world.size()) : 0);
+      std::vector<float> mine(10);
+      world.scatter(all, mine, root);
+    };
+  };
+  mismatch(context, call(0), call(last), {"from root 0", fmt::format("from root {}", last)});
+}
+
 void abort_communicator(Context& context) {
   Communicator world = context.world();
   Communicator other = world.dup();
@@ -315,6 +328,7 @@ const std::map<std::string, void (*)(Context&)> modes = {
     {"mismatch_type", mismatch_type},
     {"mismatch_collective", mismatch_collective},
     {"mismatch_root", mismatch_root},
+    {"mismatch_waiting", mismatch_waiting},
     {"abort_communicator", abort_communicator},
     {"abort_job", abort_job},
     {"unreachable", unreachable},

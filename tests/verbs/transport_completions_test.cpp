@@ -57,6 +57,21 @@ TEST_P(Completions, AreExplainedAndEndTheConnectionOnBothSides) {
 INSTANTIATE_TEST_SUITE_P(All, Completions, ::testing::ValuesIn(failures(statuses())),
                          [](const auto& failure) { return words(failure.param); });
 
+// Nothing of ours had failed before it, and nothing is tried again.
+TEST(CompletionsBehindAnError, AFlushThatCameAloneIsExplained) {
+  Stage stage(Options{{"IB_RECOVERY_TIME", "0"}});
+  Node &a = stage.node(0), &b = stage.node(1);
+  connect(a, b);
+  const Window window(a, b, 64);
+  std::array<std::byte, 8> local{};
+  stage.process(0).fail_request(IBV_WR_RDMA_WRITE, 1, IBV_WC_WR_FLUSH_ERR);
+  const Received done = execute(a, 1, window.request(Op::put, local));
+  EXPECT_EQ(done.status, ErrorCode::transport);
+  for (const char* word : {"rank 1", "here mlx5_0:1", "there mlx5_0:1", "not by a request of ours",
+                           "refused what the peer", "`dmesg`", "`godwit ibstat`", "GODWIT_IB_RECOVERY_TIME"})
+    EXPECT_NE(done.detail.find(word), std::string::npos) << word << " is not in: " << done.detail;
+}
+
 // Requests behind the one that fails end, too, with the same words; those before it had succeeded.
 TEST(CompletionsBehindAnError, FailInOrder) {
   Stage stage;

@@ -59,6 +59,8 @@ TEST(Crossing, OfTwoFromTwoThreads) {
   }
 }
 
+const Options impatient{{"IB_CONNECT_TIME", "1"}};
+
 // --- strangers -------------------------------------------------------------------------------------------------------
 
 // Whoever it was, the node goes on with others.
@@ -139,14 +141,14 @@ TEST(Strangers, HalfAMessageBlocksNobody) {
 }
 
 TEST(Strangers, WhoDoesNotIntroduceItselfIsDropped) {
-  Stage stage;
+  Stage stage(impatient);
   Node& node = stage.node(0);
   RawPeer silent(node), half(node), endless(node);
   half.send(bytes_of("GV"));
   const SideHeader header{.bytes = longest_side_message, .kind = SideMessage::hello};
   endless.send(std::as_bytes(std::span(&header, 1)));
   endless.send(std::vector<std::byte>(longest_side_message - 1));
-  for (RawPeer* stranger : {&silent, &half, &endless}) stranger->expect_end();  // after ten seconds
+  for (RawPeer* stranger : {&silent, &half, &endless}) stranger->expect_end();
   expect_sound(stage, node);
 }
 
@@ -255,6 +257,35 @@ TEST(Server, ThatRefusesIsALoss) {
   for (const std::string& word : {std::string("rank 5"), fmt::format("127.0.0.1:{}", listener.port()),
                                   std::string("refused"), std::string("GODWIT_SOCKET_IFNAME")})
     EXPECT_NE(lost.detail.find(word), std::string::npos) << word << " is not in: " << lost.detail;
+}
+
+void expect_silence(const Received& lost, const char* peer) {
+  EXPECT_EQ(lost.status, ErrorCode::peer_failed);
+  for (const char* word : {peer, "rank 0 (here, on ", "did not answer", "within 1 s", "GODWIT_IB_CONNECT_TIME", "`ps`"})
+    EXPECT_NE(lost.detail.find(word), std::string::npos) << word << " is not in: " << lost.detail;
+}
+
+TEST(Server, ThatSaysNothingIsALoss) {
+  Stage stage(impatient);
+  Node& node = stage.node(0);
+  RawListener listener;
+  node.open(5, listener.card(node));
+  RawPeer silent = listener.accept();
+  silent.expect(SideMessage::hello);
+  expect_silence(expect_one_loss(stage, node, 5), "rank 5 (");
+  EXPECT_EQ(stage.process(0).counters().queue_pairs, 0U);
+  connect(node, stage.node(9));
+  expect_they_talk(stage, node, stage.node(9));
+}
+
+TEST(Server, OfAPeerThatDoesNotConfirmLosesIt) {
+  Stage stage(impatient);
+  Node& node = stage.node(0);
+  RawPeer peer(node);
+  peer.send(hello_of(5, 0));
+  peer.expect(SideMessage::hello);
+  expect_silence(expect_one_loss(stage, node, 5), "rank 5 (elsewhere, pid 4711)");
+  EXPECT_EQ(stage.process(0).counters().queue_pairs, 0U);
 }
 
 // It accepts and then says nothing: we can leave, and others go on meanwhile.
