@@ -151,7 +151,13 @@ class Worker {
   Status fence(Rank target);
 
   // --- operations ------------------------------------------------------------------------------------------
-  Operation& new_operation(Operation::Kind kind, Group* group, Continuation then = {});
+  Operation& new_operation(Operation::Kind kind, Group* group) {
+    Operation& operation = pool_.acquire(kind);
+    operation.group = group;
+    operation.since_ms = services_.clock.now_ms();
+    active_.push_back(operation);
+    return operation;
+  }
   /// Later calls for the same operation are ignored. With work requests still out it is done when they are.
   void complete(Operation& operation);
   void complete(Operation& operation, ErrorCode code, std::string detail);
@@ -320,7 +326,10 @@ class Worker {
                              std::optional<std::uint32_t> imm, Group* group);
   Operation& new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
                            Group* group);
-  void settle(Operation& operation);
+  void settle(Operation& operation) {
+    if (operation.outstanding || operation.posting) settle_one_sided(operation);
+  }
+  void settle_one_sided(Operation& operation);
   void finish(Operation& operation, ErrorCode code, std::string detail);
   void retire(Operation& operation);
   // worker_stream.cpp

@@ -8,16 +8,6 @@ namespace godwit::core {
 
 // --- life of an operation ------------------------------------------------------------------------------------
 
-Operation& Worker::new_operation(Operation::Kind kind, Group* group, Continuation then) {
-  Operation& operation = pool_.acquire(kind);
-  operation.group = group;
-  operation.since_ms = services_.clock.now_ms();
-  operation.on_complete = then.on_complete;
-  operation.owner = then.owner;
-  active_.push_back(operation);
-  return operation;
-}
-
 void Worker::complete(Operation& operation) {
   if (operation.done() || operation.failing) return;
   if (operation.in_flight > 0) [[unlikely]]
@@ -46,10 +36,12 @@ void Worker::finish(Operation& operation, ErrorCode code, std::string detail) {
 
 // Its status is set.
 void Worker::retire(Operation& operation) {
-  if (operation.kind == Operation::Kind::recv && operation.state == Operation::State::posted)
-    matcher_.remove(operation);
-  else
-    operation.queue_hook.unlink();
+  if (operation.queue_hook.is_linked()) {
+    if (operation.kind == Operation::Kind::recv && operation.state == Operation::State::posted)
+      matcher_.remove(operation);
+    else
+      operation.queue_hook.unlink();
+  }
   if (operation.kind == Operation::Kind::active && operation.own_buffer) incoming_active_ -= operation.size;
   if (operation.registration) [[unlikely]] {
     operation.peer->transport->deregister_memory(*operation.registration);
@@ -88,8 +80,7 @@ void Worker::set_posting(Operation& operation, bool open) {
   }
 }
 
-void Worker::settle(Operation& operation) {
-  if (!operation.outstanding && !operation.posting) return;
+void Worker::settle_one_sided(Operation& operation) {
   if (operation.outstanding) --operation.peer->rma_outstanding;
   if (operation.emulated) --operation.peer->emulated_outstanding;
   operation.outstanding = operation.emulated = false;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -57,16 +58,25 @@ inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_
   return true;
 }
 
-// Two parts into one message: copied into the work request where it is short, else into a registered buffer.
-inline bool post_parts(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> head,
-                       std::span<const std::byte> payload) noexcept {
-  if (head.size() + payload.size() > link->inline_bytes) [[unlikely]] {
+template <class... Heads>
+inline void write_heads(std::byte* to, const Heads&... heads) noexcept {
+  ((std::memcpy(to, &heads, sizeof heads), to += sizeof heads), ...);
+}
+
+// Parts into one message: copied into the work request where it is short, else into a registered buffer.
+template <class... Heads>
+inline bool post_parts(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> payload,
+                       const Heads&... heads) noexcept {
+  constexpr std::size_t head_bytes = (sizeof(Heads) + ...);
+  if (head_bytes + payload.size() > link->inline_bytes) [[unlikely]] {
+    std::array<std::byte, head_bytes> head;
+    write_heads(head.data(), heads...);
     if (!post_long_frame(link, posting, head, payload)) return false;
   } else {
     std::byte* const data = link->copy(link->posted);
-    core::copy_bytes(data, head);
-    core::copy_bytes(data + head.size(), payload);
-    ibv_sge place{address_of(data), static_cast<std::uint32_t>(head.size() + payload.size()), 0};
+    write_heads(data, heads...);
+    core::copy_bytes(data + head_bytes, payload);
+    ibv_sge place{address_of(data), static_cast<std::uint32_t>(head_bytes + payload.size()), 0};
     ibv_send_wr request;
     prepare(request, IBV_WR_SEND, &place, 1);
     request.send_flags = IBV_SEND_INLINE;
@@ -123,7 +133,7 @@ Frame make_frame(Link& link, Frame::Kind kind) noexcept {
 }
 
 bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, const Frame& frame) noexcept {
-  return post_parts(link, posting, std::as_bytes(std::span(&frame, 1)), {});
+  return post_parts(link, posting, {}, frame);
 }
 
 void fill_flush(const Link& link, ibv_send_wr& request, ibv_sge& place) noexcept {
@@ -142,13 +152,10 @@ bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const cor
                   std::span<const std::byte> payload) noexcept {
   if (link->credits == 0 || !has_room(*link, posting)) [[unlikely]]
     return false;
-  struct {
-    Frame frame;
-    core::WireHeader header;
-  } head{make_frame(*link, Frame::Kind::message), header};
-  static_assert(sizeof head == message_overhead);
-  if (!post_parts(link, posting, std::as_bytes(std::span(&head, 1)), payload)) [[unlikely]] {
-    link->owed += head.frame.credits;
+  const Frame frame = make_frame(*link, Frame::Kind::message);
+  static_assert(sizeof frame + sizeof header == message_overhead);
+  if (!post_parts(link, posting, payload, frame, header)) [[unlikely]] {
+    link->owed += frame.credits;
     return false;
   }
   --link->credits;
