@@ -226,7 +226,14 @@ class Worker {
   /// One-sided: from now on until it is done the operation is not (known to be) visible at the target.
   void count_outstanding(Operation& operation, bool emulated) noexcept;
   /// One-sided: `open` while a later operation could overtake it. Lets held notifications go.
-  void set_posting(Operation& operation, bool open);
+  void set_posting(Operation& operation, bool open) {
+    if (operation.posting == open) return;
+    operation.posting = open;
+    Peer& to = *operation.peer;
+    to.unposted += open ? 1 : std::uint64_t(-1);
+    if (to.unposted == 0 && !to.held.empty()) [[unlikely]]
+      start_held(to);
+  }
   void grant_credit(Peer& peer, std::size_t bytes) {
     peer.owed += bytes;
     if (peer.owed >= credit_step_) [[unlikely]]
@@ -311,6 +318,7 @@ class Worker {
   Operation* launch(Operation& operation, Continuation then);
   Operation* defer(Operation& operation, ErrorCode code, std::string detail, Continuation then);
   void start(Operation& operation);
+  void start_held(Peer& to);
   void import_key(RemoteRegion& target, Peer& owner);
   /// The endpoint, when what reaches it now overtakes nothing, and it may reach the memory.
   Endpoint* open_way(RemoteRegion& target, const Group* group) {
@@ -324,6 +332,7 @@ class Worker {
   }
   Operation* post_put_slowly(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
                              std::optional<std::uint32_t> imm, Group* group);
+  void keep_key(Operation& operation, const RemoteRegion& target);
   Operation& new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
                            Group* group);
   void settle(Operation& operation) {

@@ -68,11 +68,7 @@ void Worker::count_outstanding(Operation& operation, bool emulated) noexcept {
   if (emulated) ++operation.peer->emulated_outstanding;
 }
 
-void Worker::set_posting(Operation& operation, bool open) {
-  if (operation.posting == open) return;
-  operation.posting = open;
-  Peer& to = *operation.peer;
-  to.unposted += open ? 1 : std::uint64_t(-1);
+void Worker::start_held(Peer& to) {
   while (to.unposted == 0 && !to.held.empty() && to.state == Peer::State::ready) {
     Operation& next = to.held.front();
     to.held.pop_front();
@@ -250,7 +246,7 @@ void Worker::import_key(RemoteRegion& target, Peer& owner) {
   target.imported = true;
 }
 
-Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
+inline Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
                                  Group* group) {
   Operation& operation = new_operation(kind, group);
   Peer& owner = peer(target.owner);
@@ -259,15 +255,21 @@ Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std
   operation.slot = target.slot;
   operation.offset = offset;
   operation.remote.address = target.base + offset;
-  if (!target.imported && owner.state == Peer::State::ready) import_key(target, owner);
-  if (target.imported) {
+  if (!target.imported && owner.state == Peer::State::ready) [[unlikely]]
+    import_key(target, owner);
+  if (target.imported) [[likely]] {
     operation.reachable = target.handle.has_value();
     operation.remote.handle = target.handle.value_or(0);
   } else if (owner.transport != nullptr) {
-    for (const auto& [name, key] : target.keys)
-      if (name == owner.transport->name()) operation.key = key;
+    keep_key(operation, target);
   }
   return operation;
+}
+
+// It is imported when the endpoint is connected.
+void Worker::keep_key(Operation& operation, const RemoteRegion& target) {
+  for (const auto& [name, key] : target.keys)
+    if (name == operation.peer->transport->name()) operation.key = key;
 }
 
 Mapping Worker::map(RemoteRegion& target) {

@@ -16,6 +16,8 @@ namespace godwit::verbs {
 namespace {
 
 constexpr std::size_t send_buffers_at_once = 64;
+// A get of so many bytes goes to its place at once if that is registered; for fewer a copy is cheaper than the look.
+constexpr std::size_t worth_looking_up = 512;
 
 // Nothing is to be done after it.
 inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request,
@@ -196,17 +198,23 @@ bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::sp
   if (!has_room(*link, posting) || link->iwarp || data.size() > link->connection->adapter.send_buffers().buffer_bytes())
       [[unlikely]]
     return false;
-  Buffer* const buffer = take_buffer(link, posting);
-  if (buffer == nullptr) [[unlikely]]
+  Adapter& adapter = link->connection->adapter;
+  const Registered* const known = data.size() >= worth_looking_up
+                                      ? adapter.registrar().acquire_known(data, adapter.sink_access())
+                                      : nullptr;
+  Buffer* const buffer = known == nullptr ? take_buffer(link, posting) : nullptr;
+  if (known == nullptr && buffer == nullptr) [[unlikely]]
     return false;
   Slot& slot = link->slot(link->posted);
   slot.cookie = cookie;
   slot.op = core::Op::get;
   slot.report = slot.holds = true;
   slot.buffer = buffer;
-  slot.copy_to = data.data();
-  slot.registered = nullptr;
-  ibv_sge place{address_of(buffer->data), static_cast<std::uint32_t>(data.size()), buffer->lkey};
+  slot.copy_to = known == nullptr ? data.data() : nullptr;
+  slot.registered = known;
+  ibv_sge place = known == nullptr ? ibv_sge{address_of(buffer->data), 0, buffer->lkey}
+                                   : ibv_sge{address_of(data.data()), 0, known->lkey};
+  place.length = static_cast<std::uint32_t>(data.size());
   ibv_send_wr request;
   prepare(request, IBV_WR_RDMA_READ, &place, 1);
   request.wr.rdma = {remote.address, static_cast<std::uint32_t>(remote.handle)};
