@@ -81,7 +81,7 @@ Unexpected* Matcher::find(std::uint32_t context, Rank source, Tag tag) noexcept 
   return nullptr;
 }
 
-Unexpected* Matcher::take(std::uint32_t context, Rank source, Tag tag) noexcept {
+Unexpected* Matcher::take_one(std::uint32_t context, Rank source, Tag tag) noexcept {
   Unexpected* message = find(context, source, tag);
   if (message != nullptr) unlink(*message);
   return message;

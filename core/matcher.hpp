@@ -43,7 +43,9 @@ class Matcher {
   bool remove(Operation& receive) noexcept;
 
   /// The earliest message that fits, unlinked; find() leaves it. any_source and any_tag are wild.
-  Unexpected* take(std::uint32_t context, Rank source, Tag tag) noexcept;
+  Unexpected* take(std::uint32_t context, Rank source, Tag tag) noexcept {
+    return unexpected_count_ == 0 ? nullptr : take_one(context, source, tag);
+  }
   Unexpected* find(std::uint32_t context, Rank source, Tag tag) noexcept;
   void add(Unexpected& message);
 
@@ -70,6 +72,7 @@ class Matcher {
                              boost::intrusive::member_hook<Unexpected, Unexpected::Hook, &Unexpected::arrival_hook>,
                              boost::intrusive::constant_time_size<false>>;
 
+  Unexpected* take_one(std::uint32_t context, Rank source, Tag tag) noexcept;
   std::size_t bucket_of(std::uint32_t context, Rank source, Tag tag) const noexcept;
   void grow();
 

@@ -96,20 +96,25 @@ struct alignas(64) OperationFields {
   std::uint16_t slot = 0;     // emulated one-sided: the target's region
   std::uint8_t patience = 0;  // deferred failure: passes that it still waits for a better explanation
 
+  bool has_second_half() const noexcept { return peer != nullptr || matched != nullptr; }
   void reset() noexcept;
 };
 static_assert(std::is_trivially_copyable_v<OperationFields> && sizeof(OperationFields) == 256);
 
-// Line by line from one that is as new: for the whole, compilers use `rep stos`, which takes some 30 cycles to begin.
+// Zeros by halves, then what is not zero: for a whole, compilers use `rep stos`, which takes some 30 cycles to begin.
 inline void OperationFields::reset() noexcept {
   static constexpr OperationFields as_new{};
-  constexpr std::size_t line = alignof(OperationFields);
-  auto* to = reinterpret_cast<std::byte*>(this);
-  const auto* from = reinterpret_cast<const std::byte*>(&as_new);
-  const bool second_half = peer != nullptr || matched != nullptr;
-  assert(second_half || std::memcmp(to + sizeof(*this) / 2, from + sizeof(*this) / 2, sizeof(*this) / 2) == 0);
-  const std::size_t end = second_half ? sizeof(*this) : sizeof(*this) / 2;
-  for (std::size_t at = 0; at < end; at += line) std::memcpy(to + at, from + at, line);
+  constexpr std::size_t half = sizeof(OperationFields) / 2;
+  auto* bytes = reinterpret_cast<std::byte*>(this);
+  if (has_second_half()) {
+    std::memset(bytes + half, 0, half);
+    width = as_new.width;
+  }
+  std::memset(bytes, 0, half);
+  state = as_new.state;
+  source = as_new.source;
+  info = as_new.info;
+  assert(std::memcmp(bytes, &as_new, sizeof as_new) == 0);
 }
 
 struct Operation : OperationFields {
@@ -126,13 +131,16 @@ struct Operation : OperationFields {
   bool done() const noexcept { return state == State::done; }
   /// As new, but for the id.
   void reset() noexcept {
-    OperationFields::reset();
     active_hook.unlink();
     queue_hook.unlink();
-    if (registration) registration.reset();
-    if (own_buffer) own_buffer.reset();
     if (!detail.empty()) detail = {};
-    key.reset();
+    if (has_second_half()) {  // else there is no peer for whom there could be any of these
+      if (registration) registration.reset();
+      if (own_buffer) own_buffer.reset();
+      key.reset();
+    }
+    assert(!registration && !own_buffer && !key);
+    OperationFields::reset();
   }
 };
 

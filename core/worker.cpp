@@ -236,7 +236,7 @@ inline void Worker::on_done(Operation& operation, ErrorCode status, std::string_
   operation.protocol->on_done(*this, operation, status, detail);
 }
 
-inline void Worker::handle_message(Peer& from, std::span<const std::byte> payload) {
+[[gnu::always_inline]] inline void Worker::handle_message(Peer& from, std::span<const std::byte> payload) {
   const auto header = read_wire<WireHeader>(payload);
   if (!header) [[unlikely]]
     return protocol_error(from, "a message without a header");

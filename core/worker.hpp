@@ -151,7 +151,13 @@ class Worker {
   Status fence(Rank target);
 
   // --- operations ------------------------------------------------------------------------------------------
-  Operation& new_operation(Operation::Kind kind, Group* group, Continuation then = {});
+  Operation& new_operation(Operation::Kind kind, Group* group) {
+    Operation& operation = pool_.acquire(kind);
+    operation.group = group;
+    operation.since_ms = services_.clock.now_ms();
+    active_.push_back(operation);
+    return operation;
+  }
   /// Later calls for the same operation are ignored. With work requests still out it is done when they are.
   void complete(Operation& operation);
   void complete(Operation& operation, ErrorCode code, std::string detail);
@@ -220,7 +226,14 @@ class Worker {
   /// One-sided: from now on until it is done the operation is not (known to be) visible at the target.
   void count_outstanding(Operation& operation, bool emulated) noexcept;
   /// One-sided: `open` while a later operation could overtake it. Lets held notifications go.
-  void set_posting(Operation& operation, bool open);
+  void set_posting(Operation& operation, bool open) {
+    if (operation.posting == open) return;
+    operation.posting = open;
+    Peer& to = *operation.peer;
+    to.unposted += open ? 1 : std::uint64_t(-1);
+    if (to.unposted == 0 && !to.held.empty()) [[unlikely]]
+      start_held(to);
+  }
   void grant_credit(Peer& peer, std::size_t bytes) {
     peer.owed += bytes;
     if (peer.owed >= credit_step_) [[unlikely]]
@@ -315,6 +328,7 @@ class Worker {
   Operation* launch(Operation& operation, Continuation then);
   Operation* defer(Operation& operation, ErrorCode code, std::string detail, Continuation then);
   void start(Operation& operation);
+  void start_held(Peer& to);
   void import_key(RemoteRegion& target, Peer& owner);
   /// The endpoint, when what reaches it now overtakes nothing, and it may reach the memory.
   Endpoint* open_way(RemoteRegion& target, const Group* group) {
@@ -328,9 +342,13 @@ class Worker {
   }
   Operation* post_put_slowly(RemoteRegion& target, std::span<const std::byte> data, std::uint64_t offset,
                              std::optional<std::uint32_t> imm, Group* group);
+  void keep_key(Operation& operation, const RemoteRegion& target);
   Operation& new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
                            Group* group);
-  void settle(Operation& operation);
+  void settle(Operation& operation) {
+    if (operation.outstanding || operation.posting) settle_one_sided(operation);
+  }
+  void settle_one_sided(Operation& operation);
   void finish(Operation& operation, ErrorCode code, std::string detail);
   void retire(Operation& operation);
   // worker_stream.cpp

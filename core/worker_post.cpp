@@ -8,16 +8,6 @@ namespace godwit::core {
 
 // --- life of an operation ------------------------------------------------------------------------------------
 
-Operation& Worker::new_operation(Operation::Kind kind, Group* group, Continuation then) {
-  Operation& operation = pool_.acquire(kind);
-  operation.group = group;
-  operation.since_ms = services_.clock.now_ms();
-  operation.on_complete = then.on_complete;
-  operation.owner = then.owner;
-  active_.push_back(operation);
-  return operation;
-}
-
 void Worker::complete(Operation& operation) {
   if (operation.done() || operation.failing) return;
   if (operation.in_flight > 0) [[unlikely]]
@@ -46,10 +36,12 @@ void Worker::finish(Operation& operation, ErrorCode code, std::string detail) {
 
 // Its status is set.
 void Worker::retire(Operation& operation) {
-  if (operation.kind == Operation::Kind::recv && operation.state == Operation::State::posted)
-    matcher_.remove(operation);
-  else
-    operation.queue_hook.unlink();
+  if (operation.queue_hook.is_linked()) {
+    if (operation.kind == Operation::Kind::recv && operation.state == Operation::State::posted)
+      matcher_.remove(operation);
+    else
+      operation.queue_hook.unlink();
+  }
   if (operation.kind == Operation::Kind::active && operation.own_buffer) incoming_active_ -= operation.size;
   if (operation.registration) [[unlikely]] {
     operation.peer->transport->deregister_memory(*operation.registration);
@@ -76,11 +68,7 @@ void Worker::count_outstanding(Operation& operation, bool emulated) noexcept {
   if (emulated) ++operation.peer->emulated_outstanding;
 }
 
-void Worker::set_posting(Operation& operation, bool open) {
-  if (operation.posting == open) return;
-  operation.posting = open;
-  Peer& to = *operation.peer;
-  to.unposted += open ? 1 : std::uint64_t(-1);
+void Worker::start_held(Peer& to) {
   while (to.unposted == 0 && !to.held.empty() && to.state == Peer::State::ready) {
     Operation& next = to.held.front();
     to.held.pop_front();
@@ -88,8 +76,7 @@ void Worker::set_posting(Operation& operation, bool open) {
   }
 }
 
-void Worker::settle(Operation& operation) {
-  if (!operation.outstanding && !operation.posting) return;
+void Worker::settle_one_sided(Operation& operation) {
   if (operation.outstanding) --operation.peer->rma_outstanding;
   if (operation.emulated) --operation.peer->emulated_outstanding;
   operation.outstanding = operation.emulated = false;
@@ -259,7 +246,7 @@ void Worker::import_key(RemoteRegion& target, Peer& owner) {
   target.imported = true;
 }
 
-Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
+inline Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
                                  Group* group) {
   Operation& operation = new_operation(kind, group);
   Peer& owner = peer(target.owner);
@@ -268,15 +255,21 @@ Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std
   operation.slot = target.slot;
   operation.offset = offset;
   operation.remote.address = target.base + offset;
-  if (!target.imported && owner.state == Peer::State::ready) import_key(target, owner);
-  if (target.imported) {
+  if (!target.imported && owner.state == Peer::State::ready) [[unlikely]]
+    import_key(target, owner);
+  if (target.imported) [[likely]] {
     operation.reachable = target.handle.has_value();
     operation.remote.handle = target.handle.value_or(0);
   } else if (owner.transport != nullptr) {
-    for (const auto& [name, key] : target.keys)
-      if (name == owner.transport->name()) operation.key = key;
+    keep_key(operation, target);
   }
   return operation;
+}
+
+// It is imported when the endpoint is connected.
+void Worker::keep_key(Operation& operation, const RemoteRegion& target) {
+  for (const auto& [name, key] : target.keys)
+    if (name == operation.peer->transport->name()) operation.key = key;
 }
 
 Mapping Worker::map(RemoteRegion& target) {

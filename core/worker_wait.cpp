@@ -47,6 +47,11 @@ void Worker::wait(Operation& operation) {
 
 void Worker::wait(Operation& operation, Lock& held) {
   if (operation.done()) return;
+  // Often one pass is enough; with several threads, and in handlers, there is more to look at before.
+  if (mode_ == ThreadMode::single && !in_handler_) [[likely]] {
+    progress();
+    if (operation.done()) return;
+  }
   wait_under(
       held, [&] { return operation.done(); }, [this, &operation] { return describe(operation); });
 }

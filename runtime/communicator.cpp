@@ -31,6 +31,8 @@ void throw_no_buffer(const void* data, std::size_t bytes, const char* call) {
               fmt::format("{}: a length of {} bytes is impossible; was a negative number converted?", call, bytes));
 }
 
+void throw_broken(const core::Group& group) { throw Error(group.error); }
+
 void MemberWatch::look() {
   constexpr std::int64_t period_ms = 200;
   const std::int64_t now = worker_.services().clock.now_ms();
@@ -39,11 +41,9 @@ void MemberWatch::look() {
   worker_.check_members(group_);
 }
 
-detail::CommunicatorState& state_of(const std::shared_ptr<detail::CommunicatorState>& state) {
-  if (!state)
-    throw Error(ErrorCode::invalid_argument,
-                "this communicator is empty: split() left this rank out, or it was never made");
-  return *state;
+void throw_empty() {
+  throw Error(ErrorCode::invalid_argument,
+              "this communicator is empty: split() left this rank out, or it was never made");
 }
 
 }  // namespace runtime
@@ -108,25 +108,30 @@ using runtime::state_of;
 namespace {
 
 // One look at arguments as they should be; the words are for those that are not.
-bool plausible(const core::Group& group, const void* data, std::size_t bytes, Rank peer, Tag tag) noexcept {
+inline bool plausible(const core::Group& group, const void* data, std::size_t bytes, Rank peer, Tag tag) noexcept {
   return static_cast<std::uint32_t>(peer) < group.world.size() && tag >= 0 &&
          (data != nullptr ? static_cast<std::ptrdiff_t>(bytes) >= 0 : bytes == 0);
 }
 
-void check_send(const core::Group& group, const void* data, std::size_t bytes, Rank to, Tag tag, const char* call) {
-  if (plausible(group, data, bytes, to, tag)) [[likely]]
-    return;
-  runtime::check_rank(group, to, call);
-  runtime::check_tag(tag, call);
+enum class Wildcards : bool { no, yes };
+
+[[gnu::noinline]] void check_closely(const core::Group& group, const void* data, std::size_t bytes, Rank peer, Tag tag,
+                                     const char* call, Wildcards wildcards) {
+  runtime::check_rank(group, peer, call, wildcards == Wildcards::yes);
+  runtime::check_tag(tag, call, wildcards == Wildcards::yes);
   runtime::check_buffer(data, bytes, call);
 }
 
-void check_recv(const core::Group& group, const void* data, std::size_t bytes, Rank from, Tag tag, const char* call) {
-  if (plausible(group, data, bytes, from, tag)) [[likely]]
-    return;
-  runtime::check_rank(group, from, call, true);
-  runtime::check_tag(tag, call, true);
-  runtime::check_buffer(data, bytes, call);
+inline void check_send(const core::Group& group, const void* data, std::size_t bytes, Rank to, Tag tag,
+                       const char* call) {
+  if (!plausible(group, data, bytes, to, tag)) [[unlikely]]
+    check_closely(group, data, bytes, to, tag, call, Wildcards::no);
+}
+
+inline void check_recv(const core::Group& group, const void* data, std::size_t bytes, Rank from, Tag tag,
+                       const char* call) {
+  if (!plausible(group, data, bytes, from, tag)) [[unlikely]]
+    check_closely(group, data, bytes, from, tag, call, Wildcards::yes);
 }
 
 // Under the worker's lock, as start_recv().

@@ -70,10 +70,11 @@ inline void check_buffer(const void* data, std::size_t bytes, const char* call) 
   if ((data == nullptr && bytes > 0) || bytes > static_cast<std::size_t>(PTRDIFF_MAX)) [[unlikely]]
     throw_no_buffer(data, bytes, call);
 }
+[[noreturn]] void throw_broken(const core::Group& group);
 /// Throws the group's error if it is broken. Under the worker's lock.
 inline void check_usable(const core::Group& group) {
   if (group.broken) [[unlikely]]
-    throw Error(group.error);
+    throw_broken(group);
 }
 /// For waits that any member could end: looks now and then whether all of them live. Throws Error for one that does
 /// not.
@@ -88,7 +89,12 @@ class MemberWatch {
   const core::Group& group_;
   std::int64_t looked_ms_;
 };
+[[noreturn]] void throw_empty();
 /// Throws for an empty handle.
-detail::CommunicatorState& state_of(const std::shared_ptr<detail::CommunicatorState>& state);
+inline detail::CommunicatorState& state_of(const std::shared_ptr<detail::CommunicatorState>& state) {
+  if (!state) [[unlikely]]
+    throw_empty();
+  return *state;
+}
 
 }  // namespace godwit::runtime

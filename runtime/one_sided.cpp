@@ -174,13 +174,17 @@ ByteWindow Communicator::window_bytes(void* data, std::size_t bytes) {
 
 namespace {
 
-detail::WindowState& open(const std::shared_ptr<detail::WindowState>& window) {
-  if (!window)
-    throw Error(ErrorCode::invalid_argument, "this window is empty: it was never made, or it has been freed");
+[[noreturn, gnu::noinline]] void throw_no_window() {
+  throw Error(ErrorCode::invalid_argument, "this window is empty: it was never made, or it has been freed");
+}
+
+inline detail::WindowState& open(const std::shared_ptr<detail::WindowState>& window) {
+  if (!window) [[unlikely]]
+    throw_no_window();
   return *window;
 }
 
-core::RemoteRegion& target_of(detail::WindowState& window, Rank rank, const char* call) {
+inline core::RemoteRegion& target_of(detail::WindowState& window, Rank rank, const char* call) {
   const core::Group& group = window.region->communicator->group;
   runtime::check_rank(group, rank, call);
   return window.targets[static_cast<std::size_t>(rank)];

@@ -57,13 +57,19 @@ Status Request::finish() {
   return runtime::take_outcome(*worker_, operation, &info_);
 }
 
-void Request::wait_into(Status& first) {
+bool Request::wait_well() {
   auto held = worker_->lock();
   worker_->wait(*operation_, held);
-  if (operation_->status == ErrorCode::ok) [[likely]] {
-    info_ = operation_->info;
-    return worker_->release(*std::exchange(operation_, nullptr));
-  }
+  if (operation_->status != ErrorCode::ok) [[unlikely]]
+    return false;
+  info_ = operation_->info;
+  worker_->release(*std::exchange(operation_, nullptr));
+  return true;
+}
+
+void Request::wait_into(Status& first) {
+  if (wait_well()) [[likely]]
+    return;
   Status status = finish();
   if (first.ok()) first = std::move(status);
 }
@@ -75,7 +81,8 @@ Status Request::try_wait() {
 }
 
 MessageInfo Request::wait_pending() {
-  if (Status status = try_wait(); !status.ok()) throw Error(status);
+  if (!wait_well()) [[unlikely]]
+    throw Error(finish());
   return info_;
 }
 

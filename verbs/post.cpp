@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -15,6 +16,8 @@ namespace godwit::verbs {
 namespace {
 
 constexpr std::size_t send_buffers_at_once = 64;
+// A get of so many bytes goes to its place at once if that is registered; for fewer a copy is cheaper than the look.
+constexpr std::size_t worth_looking_up = 512;
 
 // Nothing is to be done after it.
 inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request,
@@ -57,16 +60,25 @@ inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_
   return true;
 }
 
-// Two parts into one message: copied into the work request where it is short, else into a registered buffer.
-inline bool post_parts(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> head,
-                       std::span<const std::byte> payload) noexcept {
-  if (head.size() + payload.size() > link->inline_bytes) [[unlikely]] {
+template <class... Heads>
+inline void write_heads(std::byte* to, const Heads&... heads) noexcept {
+  ((std::memcpy(to, &heads, sizeof heads), to += sizeof heads), ...);
+}
+
+// Parts into one message: copied into the work request where it is short, else into a registered buffer.
+template <class... Heads>
+inline bool post_parts(const std::shared_ptr<Link>& link, Posting& posting, std::span<const std::byte> payload,
+                       const Heads&... heads) noexcept {
+  constexpr std::size_t head_bytes = (sizeof(Heads) + ...);
+  if (head_bytes + payload.size() > link->inline_bytes) [[unlikely]] {
+    std::array<std::byte, head_bytes> head;
+    write_heads(head.data(), heads...);
     if (!post_long_frame(link, posting, head, payload)) return false;
   } else {
     std::byte* const data = link->copy(link->posted);
-    core::copy_bytes(data, head);
-    core::copy_bytes(data + head.size(), payload);
-    ibv_sge place{address_of(data), static_cast<std::uint32_t>(head.size() + payload.size()), 0};
+    write_heads(data, heads...);
+    core::copy_bytes(data + head_bytes, payload);
+    ibv_sge place{address_of(data), static_cast<std::uint32_t>(head_bytes + payload.size()), 0};
     ibv_send_wr request;
     prepare(request, IBV_WR_SEND, &place, 1);
     request.send_flags = IBV_SEND_INLINE;
@@ -123,7 +135,7 @@ Frame make_frame(Link& link, Frame::Kind kind) noexcept {
 }
 
 bool post_frame(const std::shared_ptr<Link>& link, Posting& posting, const Frame& frame) noexcept {
-  return post_parts(link, posting, std::as_bytes(std::span(&frame, 1)), {});
+  return post_parts(link, posting, {}, frame);
 }
 
 void fill_flush(const Link& link, ibv_send_wr& request, ibv_sge& place) noexcept {
@@ -142,13 +154,10 @@ bool post_message(const std::shared_ptr<Link>& link, Posting& posting, const cor
                   std::span<const std::byte> payload) noexcept {
   if (link->credits == 0 || !has_room(*link, posting)) [[unlikely]]
     return false;
-  struct {
-    Frame frame;
-    core::WireHeader header;
-  } head{make_frame(*link, Frame::Kind::message), header};
-  static_assert(sizeof head == message_overhead);
-  if (!post_parts(link, posting, std::as_bytes(std::span(&head, 1)), payload)) [[unlikely]] {
-    link->owed += head.frame.credits;
+  const Frame frame = make_frame(*link, Frame::Kind::message);
+  static_assert(sizeof frame + sizeof header == message_overhead);
+  if (!post_parts(link, posting, payload, frame, header)) [[unlikely]] {
+    link->owed += frame.credits;
     return false;
   }
   --link->credits;
@@ -189,17 +198,23 @@ bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::sp
   if (!has_room(*link, posting) || link->iwarp || data.size() > link->connection->adapter.send_buffers().buffer_bytes())
       [[unlikely]]
     return false;
-  Buffer* const buffer = take_buffer(link, posting);
-  if (buffer == nullptr) [[unlikely]]
+  Adapter& adapter = link->connection->adapter;
+  const Registered* const known = data.size() >= worth_looking_up
+                                      ? adapter.registrar().acquire_known(data, adapter.sink_access())
+                                      : nullptr;
+  Buffer* const buffer = known == nullptr ? take_buffer(link, posting) : nullptr;
+  if (known == nullptr && buffer == nullptr) [[unlikely]]
     return false;
   Slot& slot = link->slot(link->posted);
   slot.cookie = cookie;
   slot.op = core::Op::get;
   slot.report = slot.holds = true;
   slot.buffer = buffer;
-  slot.copy_to = data.data();
-  slot.registered = nullptr;
-  ibv_sge place{address_of(buffer->data), static_cast<std::uint32_t>(data.size()), buffer->lkey};
+  slot.copy_to = known == nullptr ? data.data() : nullptr;
+  slot.registered = known;
+  ibv_sge place = known == nullptr ? ibv_sge{address_of(buffer->data), 0, buffer->lkey}
+                                   : ibv_sge{address_of(data.data()), 0, known->lkey};
+  place.length = static_cast<std::uint32_t>(data.size());
   ibv_send_wr request;
   prepare(request, IBV_WR_RDMA_READ, &place, 1);
   request.wr.rdma = {remote.address, static_cast<std::uint32_t>(remote.handle)};

@@ -21,7 +21,7 @@ bool post_credits(const std::shared_ptr<Link>& link, Posting& posting) noexcept;
 /// say less, a read of a few bytes.
 bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept;
 
-/// A short get by way of a buffer, with completion. False as above, or too long for that.
+/// A short get, mostly by way of a buffer, with completion. False as above, or too long for that.
 bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::span<std::byte> data,
                     core::RemoteAddress remote, std::uint64_t cookie) noexcept;
 

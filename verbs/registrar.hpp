@@ -70,13 +70,17 @@ class Registrar {
   /// Memory of at least one byte that the caller keeps mapped until release(): cached, part of a registered region, or
   /// registered now. A hit neither allocates nor locks nor calls the system. nullptr: failure() says why.
   const Registered* acquire(std::span<std::byte> memory, int access) noexcept {
+    const Registered* const known = acquire_known(memory, access);
+    return known != nullptr ? known : acquire_new(memory, access);
+  }
+  /// The same, only if it is known: nothing is registered now, and failure() says nothing.
+  const Registered* acquire_known(std::span<std::byte> memory, int access) noexcept {
     look_at_notices();
-    if (Region* region = find(memory, access)) [[likely]] {
-      ++statistics_.hits;
-      use(*region);
-      return region;
-    }
-    return acquire_new(memory, access);
+    Region* const region = find(memory, access);
+    if (region == nullptr) return nullptr;
+    ++statistics_.hits;
+    use(*region);
+    return region;
   }
   void release(const Registered* registered) noexcept;
   const Status& failure() const noexcept { return failure_; }

@@ -73,6 +73,8 @@ class [[nodiscard]] Request {
 
   MessageInfo wait_pending();
   Status finish();
+  /// Waits, and lets an operation that went well go; false: finish() tells.
+  bool wait_well();
   /// As try_wait(); a failure goes to `first`, unless there is one.
   void wait_into(Status& first);
   void drop() noexcept;
