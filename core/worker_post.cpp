@@ -165,7 +165,10 @@ void Worker::start(Operation& operation) {
   }
   const bool atomic = operation.kind == Operation::Kind::fetch_add || operation.kind == Operation::Kind::compare_swap;
   const bool reachable =
-      operation.reachable && (!atomic || (operation.width == 8 && to.endpoint->has_atomics(operation.remote.handle)));
+      operation.reachable && (!atomic || (operation.width == 8 && operation.domain == to.capabilities.atomics &&
+                                          to.endpoint->has_atomics(operation.remote.handle)));
+  if (to.adapter_only && !reachable) [[unlikely]]
+    return send_to_owner(operation);
   const std::size_t size = operation.synchronous ? no_limit : operation.size;
   const Protocol* protocol = to.protocols.choose(operation.kind, size, reachable);
   if (protocol->windowed && to.credit < eager_charge(operation.size))
@@ -313,7 +316,8 @@ Operation* Worker::post_get(RemoteRegion& target, std::span<std::byte> data, std
 
 Operation* Worker::post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
                                std::uint64_t operand, std::uint64_t compare, std::uint64_t* result, Group* group) {
-  if (Endpoint* way = width == 8 ? open_way(target, group) : nullptr; way != nullptr) [[likely]] {
+  const bool by_adapter = width == 8 && target.domain() == AtomicsDomain::adapter;
+  if (Endpoint* way = width == 8 && !by_adapter ? open_way(target, group) : nullptr; way != nullptr) [[likely]] {
     const Op op = kind == Operation::Kind::fetch_add ? Op::fetch_add : Op::compare_swap;
     std::uint64_t before = 0;
     if (way->atomic(op, {target.base + offset, *target.handle}, operand, compare, before)) {
@@ -322,6 +326,7 @@ Operation* Worker::post_atomic(Operation::Kind kind, RemoteRegion& target, std::
     }
   }
   Operation& operation = new_one_sided(kind, target, offset, width, group);
+  if (by_adapter) aim_at_adapter(operation, target);
   operation.width = width;
   operation.operand = operand;
   operation.compare = compare;

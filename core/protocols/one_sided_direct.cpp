@@ -56,7 +56,7 @@ void on_get_done(Worker& worker, Operation& operation, ErrorCode status, std::st
 
 void start_atomic(Worker& worker, Operation& operation) {
   Peer& peer = *operation.peer;
-  worker.count_outstanding(operation, false);
+  worker.count_outstanding(operation, operation.domain == AtomicsDomain::adapter);
   operation.state = Operation::State::moving;
   WorkRequest request;
   request.op = operation.kind == Operation::Kind::fetch_add ? Op::fetch_add : Op::compare_swap;
