@@ -144,22 +144,12 @@ void Control::connect(const PeerName& peer, const TransportAddress& address) {
 
 void Control::on_connected(Session& session) {
   try {
-    make_connection(session);
+    session.connection = make_connection(adapter_);
     send_hello(session, make_hello(session));
     session.state = Session::State::awaiting_answer;
     session.start();
   } catch (const Error& error) {
     lose(session, error.code(), error.what());
-  }
-}
-
-void Control::make_connection(Session& session) {
-  const std::uint32_t granted = adapter_.reserve_receives();
-  try {
-    session.connection = std::make_unique<Connection>(adapter_, granted);
-  } catch (...) {
-    adapter_.release_receives(granted);
-    throw;
   }
 }
 
@@ -240,7 +230,7 @@ void Control::take_hello(Session& session, const Hello& hello) {
   }
   strangers_.erase(self);
   sessions_[hello.from] = self;
-  make_connection(session);
+  session.connection = make_connection(adapter_);
   complete_connection(session, hello);
   if (cm_) session.token = new_token();
   const Hello answer = make_hello(session);

@@ -74,7 +74,6 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   void accept_later(boost::asio::ip::tcp::acceptor& acceptor);
   Hello make_hello(const Session& session) const;
   static void send_hello(Session& session, const Hello& hello);
-  void make_connection(Session& session);
   void complete_connection(Session& session, const Hello& hello);
   void take_hello(Session& session, const Hello& hello);
   void take_answer(Session& session, const Hello& hello);
