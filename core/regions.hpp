@@ -17,6 +17,8 @@
 
 namespace godwit::core {
 
+struct Peer;
+
 /// A remote key has room for that many transports.
 inline constexpr std::size_t max_key_transports = 3;
 
@@ -30,6 +32,8 @@ struct RemoteRegion {
   std::uint8_t adapter_key = 0;  // 64-bit atomics: 0: a CPU executes them, else the adapter of keys[adapter_key - 1]
   bool imported = false;         // `handle` has been asked for
   std::optional<std::uint64_t> handle;
+  Peer* adapter_way = nullptr;  // connected, and its endpoint reaches the adapter with `adapter_handle`
+  std::uint64_t adapter_handle = 0;
 
   AtomicsDomain domain() const noexcept { return adapter_key == 0 ? AtomicsDomain::cpu : AtomicsDomain::adapter; }
 };

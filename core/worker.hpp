@@ -334,7 +334,11 @@ class Worker {
   Peer* find_adapter_peer(Rank owner) noexcept;
   Peer& peer_of(Rank rank_in_job, const Transport& over);
   void open_to_adapter(Peer& peer, std::string_view transport);
-  void aim_at_adapter(Operation& operation, const RemoteRegion& target);
+  void aim_at_adapter(Operation& operation, RemoteRegion& target);
+  static bool may_start(const Peer& way, const Group* group) noexcept {
+    return way.state == Peer::State::ready && !way.blocked && way.waiting.empty() &&
+           (group == nullptr || !group->broken);
+  }
   void send_to_owner(Operation& operation);
   bool carries(const Transport& transport, Rank rank_in_job);
   void on_lost_over(const Completion& completion, const Transport& over);

@@ -84,7 +84,7 @@ void Worker::open_to_adapter(Peer& to, std::string_view name) {
                      name_of(to.rank), why);
 }
 
-void Worker::aim_at_adapter(Operation& operation, const RemoteRegion& target) {
+void Worker::aim_at_adapter(Operation& operation, RemoteRegion& target) {
   operation.domain = AtomicsDomain::adapter;
   const auto& [name, key] = target.keys[target.adapter_key - 1];
   Peer* const way = adapter_peer(target.owner, name);
@@ -93,6 +93,11 @@ void Worker::aim_at_adapter(Operation& operation, const RemoteRegion& target) {
   if (way == nullptr) return;  // the owner is asked
   operation.peer = way;
   operation.key = key;
+  if (way->state != Peer::State::ready || way->capabilities.atomics != AtomicsDomain::adapter) return;
+  const auto handle = way->endpoint->import_key(key);
+  if (!handle || !way->endpoint->has_atomics(*handle)) return;
+  target.adapter_way = way;  // from now on without all this
+  target.adapter_handle = *handle;
 }
 
 // The endpoint to the adapter cannot do it after all, which shows when it is connected.

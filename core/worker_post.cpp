@@ -317,6 +317,16 @@ Operation* Worker::post_get(RemoteRegion& target, std::span<std::byte> data, std
 Operation* Worker::post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
                                std::uint64_t operand, std::uint64_t compare, std::uint64_t* result, Group* group) {
   const bool by_adapter = width == 8 && target.domain() == AtomicsDomain::adapter;
+  if (by_adapter && target.adapter_way != nullptr && may_start(*target.adapter_way, group)) {
+    Operation& operation = new_operation(kind, group);
+    operation.peer = target.adapter_way;
+    operation.remote = {target.base + offset, target.adapter_handle};
+    operation.operand = operand;
+    operation.compare = compare;
+    operation.result = result;
+    start_adapter_atomic(*this, operation);
+    return &operation;
+  }
   if (Endpoint* way = width == 8 && !by_adapter ? open_way(target, group) : nullptr; way != nullptr) [[likely]] {
     const Op op = kind == Operation::Kind::fetch_add ? Op::fetch_add : Op::compare_swap;
     std::uint64_t before = 0;

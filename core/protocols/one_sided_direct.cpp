@@ -109,6 +109,14 @@ const Protocol compare_swap_direct_protocol{"compare_swap/direct",
                                             start_atomic,
                                             on_atomic_done};
 
+void start_adapter_atomic(Worker& worker, Operation& operation) {
+  operation.domain = AtomicsDomain::adapter;
+  operation.size = sizeof operation.fetched;
+  operation.protocol =
+      operation.kind == Operation::Kind::fetch_add ? &fetch_add_direct_protocol : &compare_swap_direct_protocol;
+  start_atomic(worker, operation);
+}
+
 void started_get(Worker& worker, Operation& operation) {
   operation.protocol = &get_direct_protocol;
   operation.state = Operation::State::moving;
