@@ -34,6 +34,9 @@ CoreOptions::CoreOptions()
                    check_eager_window),
       wait(*this, "WAIT", Choice{"auto", {"auto", "spin", "yield", "sleep"}},
            "what a rank does while it waits; auto = spins, and sleeps where ranks share CPUs"),
+      atomics(*this, "ATOMICS", Choice{"target", {"target", "adapter"}},
+              "who executes 64-bit atomics on regions and windows that do not say: target = CPUs (the owner's, or one "
+              "of its host), adapter = the owner's RDMA adapter, where it has atomics"),
       stall_warning(*this, "STALL_WARNING", Seconds{30},
                     "seconds without progress after which a waiting rank says what it waits for; 0 = never"),
       state_signal(*this, "STATE_SIGNAL", Choice{"usr1", {"usr1", "usr2", "none"}},

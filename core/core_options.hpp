@@ -23,6 +23,7 @@ struct CoreOptions : OptionGroup {
   Option<Bytes> eager_limit;                    // never above eager_window
   Option<Bytes> eager_window;
   Option<Choice> wait;
+  Option<Choice> atomics;
   Option<Seconds> stall_warning;  // 0: off
   Option<Choice> state_signal;
 

@@ -92,9 +92,10 @@ struct alignas(64) OperationFields {
   std::uint64_t fetched = 0;        // atomics: where the transport writes it
   Unexpected* matched = nullptr;    // matched probe: the message taken out of the queue
   std::optional<std::uint32_t> notify;
-  std::uint32_t width = 8;    // atomics
-  std::uint16_t slot = 0;     // emulated one-sided: the target's region
-  std::uint8_t patience = 0;  // deferred failure: passes that it still waits for a better explanation
+  std::uint32_t width = 8;                    // atomics
+  std::uint16_t slot = 0;                     // emulated one-sided: the target's region
+  std::uint8_t patience = 0;                  // deferred failure: passes that it still waits for a better explanation
+  AtomicsDomain domain = AtomicsDomain::cpu;  // atomics: the target's
 
   bool has_second_half() const noexcept { return peer != nullptr || matched != nullptr; }
   void reset() noexcept;

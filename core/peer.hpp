@@ -17,7 +17,8 @@ struct Peer {
 
   Rank rank = 0;
   State state = State::connecting;
-  bool blocked = false;  // `pending` is not empty: nothing may overtake it
+  bool adapter_only = false;  // a second way to the rank, for atomics that its adapter executes
+  bool blocked = false;       // `pending` is not empty: nothing may overtake it
   Transport* transport = nullptr;
   std::unique_ptr<Endpoint> endpoint;
   Capabilities capabilities;
@@ -30,7 +31,8 @@ struct Peer {
   std::uint32_t expected_sequence = 0;
   std::uint16_t epoch = 0;
   std::uint64_t rma_outstanding = 0;       // puts and atomics not yet visible there
-  std::uint64_t emulated_outstanding = 0;  // those of them that the peer's CPU executes
+  std::uint64_t emulated_outstanding = 0;  // those of them that a later request may overtake: the peer's CPU executes
+                                           // them, or its adapter, which may let a put go before an atomic
   std::uint64_t unposted = 0;              // that later ones could overtake: puts not all posted, gets not done
   OperationQueue held;                     // puts with a notification that wait until `unposted` is 0
   ProtocolTable protocols;

@@ -19,7 +19,8 @@ struct KeyLayout {
   std::uint64_t size = 0;
   std::uint16_t slot = 0;
   std::uint16_t count = 0;
-  std::uint32_t pad = 0;
+  std::uint8_t adapter_key = 0;
+  std::uint8_t pad[3] = {};
   struct {
     char name[name_size] = {};
     PackedKey key;
@@ -28,9 +29,17 @@ struct KeyLayout {
 static_assert(sizeof(KeyLayout) <= sizeof(RemoteKey::bytes));
 static_assert(std::is_trivially_copyable_v<KeyLayout>);
 
+std::uint8_t first_with_atomics(const RegionEntry& entry) noexcept {
+  std::uint8_t place = 0;
+  for (const auto& [transport, registration] : entry.registrations)
+    if (++place; registration.atomics) return place;
+  return 0;
+}
+
 }  // namespace
 
-RegionEntry& RegionTable::add(std::span<std::byte> memory, std::span<const std::unique_ptr<Transport>> transports) {
+RegionEntry& RegionTable::add(std::span<std::byte> memory, std::span<const std::unique_ptr<Transport>> transports,
+                              AtomicsDomain wish) {
   std::size_t slot = 0;
   while (slot < entries_.size() && entries_[slot]->used) ++slot;
   if (slot > std::numeric_limits<std::uint16_t>::max())
@@ -42,6 +51,7 @@ RegionEntry& RegionTable::add(std::span<std::byte> memory, std::span<const std::
   try {
     for (const auto& transport : transports)
       entry.registrations.emplace_back(transport.get(), transport->register_memory(memory, MemoryKind::host));
+    if (wish == AtomicsDomain::adapter) entry.adapter_key = first_with_atomics(entry);
   } catch (...) {
     remove(entry);
     throw;
@@ -55,6 +65,7 @@ void RegionTable::remove(RegionEntry& entry) noexcept {
   entry.registrations.clear();
   entry.counters.clear();
   entry.memory = {};
+  entry.adapter_key = 0;
   entry.used = false;
 }
 
@@ -65,6 +76,7 @@ RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
   layout.base = reinterpret_cast<std::uint64_t>(entry.memory.data());
   layout.size = entry.memory.size();
   layout.slot = entry.slot;
+  layout.adapter_key = entry.adapter_key;
   for (const auto& [transport, registration] : entry.registrations) {
     if (layout.count == max_key_transports) throw Error(ErrorCode::internal, "a remote key holds at most 3 transports");
     auto& place = layout.keys[layout.count++];
@@ -79,13 +91,14 @@ RemoteKey encode_key(const RegionEntry& entry, Rank owner) {
 RemoteRegion decode_key(const RemoteKey& key) {
   KeyLayout layout;
   std::memcpy(&layout, key.bytes.data(), sizeof layout);
-  if (layout.magic != key_magic || layout.count > max_key_transports)
+  if (layout.magic != key_magic || layout.count > max_key_transports || layout.adapter_key > layout.count)
     throw Error(ErrorCode::invalid_argument, "these bytes are no remote key: send what Region::key() returned, whole");
   RemoteRegion region;
   region.owner = layout.owner;
   region.slot = layout.slot;
   region.base = layout.base;
   region.size = layout.size;
+  region.adapter_key = layout.adapter_key;
   for (std::uint16_t i = 0; i < layout.count; ++i) {
     layout.keys[i].name[name_size - 1] = '\0';
     region.keys.emplace_back(layout.keys[i].name, layout.keys[i].key);

@@ -17,6 +17,8 @@
 
 namespace godwit::core {
 
+struct Peer;
+
 /// A remote key has room for that many transports.
 inline constexpr std::size_t max_key_transports = 3;
 
@@ -27,8 +29,13 @@ struct RemoteRegion {
   std::uint64_t base = 0;
   std::uint64_t size = 0;
   boost::container::static_vector<std::pair<std::string, PackedKey>, max_key_transports> keys;  // by transport name
-  bool imported = false;  // `handle` has been asked for
+  std::uint8_t adapter_key = 0;  // 64-bit atomics: 0: a CPU executes them, else the adapter of keys[adapter_key - 1]
+  bool imported = false;         // `handle` has been asked for
   std::optional<std::uint64_t> handle;
+  Peer* adapter_way = nullptr;  // connected, and its endpoint reaches the adapter with `adapter_handle`
+  std::uint64_t adapter_handle = 0;
+
+  AtomicsDomain domain() const noexcept { return adapter_key == 0 ? AtomicsDomain::cpu : AtomicsDomain::adapter; }
 };
 
 struct RegionEntry {
@@ -36,8 +43,10 @@ struct RegionEntry {
   std::vector<std::pair<Transport*, Registration>> registrations;
   std::vector<std::uint64_t> counters;  // by notification id; grows to the highest id seen
   std::uint16_t slot = 0;
+  std::uint8_t adapter_key = 0;  // as RemoteRegion's, of registrations
   bool used = false;
 
+  AtomicsDomain domain() const noexcept { return adapter_key == 0 ? AtomicsDomain::cpu : AtomicsDomain::adapter; }
   void count(std::size_t id) {
     if (id >= counters.size()) [[unlikely]]
       counters.resize(id + 1);
@@ -53,8 +62,10 @@ struct RegionEntry {
 
 class RegionTable {
  public:
-  /// Registers the memory with every transport. Throws Error(no_memory) when all 65536 slots are taken.
-  RegionEntry& add(std::span<std::byte> memory, std::span<const std::unique_ptr<Transport>> transports);
+  /// Registers the memory with every transport. `wish`: who is to execute 64-bit atomics; entry.domain() says who does:
+  /// without an adapter that can, a CPU. Throws Error(no_memory) when all 65536 slots are taken.
+  RegionEntry& add(std::span<std::byte> memory, std::span<const std::unique_ptr<Transport>> transports,
+                   AtomicsDomain wish = AtomicsDomain::cpu);
   void remove(RegionEntry& entry) noexcept;
   RegionEntry* find(std::uint16_t slot) noexcept {
     return slot < entries_.size() && entries_[slot]->used ? entries_[slot].get() : nullptr;

@@ -180,6 +180,7 @@ class Endpoint {
 struct Registration {
   LocalKey lkey;
   PackedKey key;
+  bool atomics = false;  // the transport's adapter here executes 64-bit atomics that come with this key
 };
 
 class Transport {
@@ -188,6 +189,7 @@ class Transport {
   virtual std::string_view name() const noexcept = 0;
   /// What peers need to connect to us; part of the card, at most 96 bytes.
   virtual std::span<const std::byte> address() const noexcept = 0;
+  /// Of this rank itself: where its adapter executes atomics, that it can ask it to.
   virtual Reach reaches(const PeerInfo& peer) const = 0;
   /// Returns at once and connects in the background. Also called for a peer that has connected to us.
   virtual std::unique_ptr<Endpoint> open_endpoint(const PeerInfo& peer) = 0;

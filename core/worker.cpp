@@ -67,6 +67,7 @@ Worker::Worker(Services& services, PeerDirectory& directory, const JobInfo& job,
 
 Worker::~Worker() {
   peers_.clear();  // endpoints before their transports
+  adapter_peers_.clear();
   transports_.clear();
   ::close(epoll_fd_);
   ::close(wake_fd_);
@@ -98,6 +99,12 @@ Peer& Worker::new_peer(Rank rank_in_job) {
   return *entry;
 }
 
+void Worker::attach(Peer& peer, Transport& transport, const PeerInfo& info) {
+  peer.transport = &transport;
+  peer.endpoint = transport.open_endpoint(info);
+  if (std::find(polled_.begin(), polled_.end(), &transport) == polled_.end()) polled_.push_back(&transport);
+}
+
 void Worker::open(Peer& peer) {
   std::string reasons;
   try {
@@ -108,10 +115,7 @@ void Worker::open(Peer& peer) {
       services_.log.debug("to {}: {} {}: {}", name_of(peer.rank), transport->name(),
                           reach.ok ? "reaches it" : "does not", reach.reason);
       if (reach.ok) {
-        peer.transport = transport.get();
-        peer.endpoint = transport->open_endpoint(info);
-        if (std::find(polled_.begin(), polled_.end(), peer.transport) == polled_.end())
-          polled_.push_back(peer.transport);
+        attach(peer, *transport, info);
         return;
       }
       reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", transport->name(), reach.reason);
@@ -264,7 +268,7 @@ inline void Worker::on_message(const Completion& completion) {
     from.early.emplace_back(completion.payload.begin(), completion.payload.end());
 }
 
-inline void Worker::dispatch(const Completion& completion) {
+inline void Worker::dispatch(const Completion& completion, Transport& from) {
   switch (completion.kind) {
     case Completion::Kind::message: return on_message(completion);
     case Completion::Kind::notify: return regions_.notify(completion.imm);
@@ -273,12 +277,11 @@ inline void Worker::dispatch(const Completion& completion) {
       if (operation != nullptr && !operation->done()) return on_done(*operation, completion.status, completion.detail);
       // Nobody waits for it, but a message that was not sent is missed by the peer.
       if (completion.status != ErrorCode::ok)
-        connection_failed(peer(completion.peer), completion.status, completion.detail);
+        connection_failed(peer_of(completion.peer, from), completion.status, completion.detail);
       return;
     }
-    case Completion::Kind::connected: return on_connected(peer(completion.peer));
-    case Completion::Kind::peer_lost:
-      return on_lost(completion.peer, completion.status, completion.detail, LossSeenBy::transport);
+    case Completion::Kind::connected: return on_connected(peer_of(completion.peer, from));
+    case Completion::Kind::peer_lost: return on_lost_over(completion, from);
   }
 }
 
@@ -291,7 +294,7 @@ std::size_t Worker::progress() {
   for (std::size_t t = 0; t < polled_.size(); ++t) {
     const std::size_t count = polled_[t]->poll(completions_);
     events += count;
-    for (std::size_t i = 0; i < count; ++i) dispatch(completions_[i]);
+    for (std::size_t i = 0; i < count; ++i) dispatch(completions_[i], *polled_[t]);
   }
   if (busy_ || notified_.load(std::memory_order_relaxed)) [[unlikely]]
     slow_progress();

@@ -114,6 +114,7 @@ class Worker {
   }
   Operation* post_get(RemoteRegion& target, std::span<std::byte> data, std::uint64_t offset, Group* group = nullptr);
   /// kind: fetch_add or compare_swap; the value before goes to *result, widened to 64 bits.
+  /// 4 bytes wide: always executed by a CPU, whatever the target's domain.
   Operation* post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
                          std::uint64_t operand, std::uint64_t compare, std::uint64_t* result, Group* group = nullptr);
 
@@ -189,6 +190,10 @@ class Worker {
   /// The region in our address space, if its owner is on this host; `later` while connecting.
   Mapping map(RemoteRegion& target);
   RegionTable& regions() noexcept { return regions_; }
+  /// Before operations on this region are posted, if fence() is to order them.
+  void will_reach(const RemoteRegion& target) noexcept {
+    if (target.domain() == AtomicsDomain::adapter) two_ways_ = true;
+  }
   std::span<const std::unique_ptr<Transport>> transports() const noexcept { return transports_; }
 
   // --- from other threads ---------------------------------------------------------------------------------------
@@ -220,6 +225,8 @@ class Worker {
   /// A message that says nothing: if the rank sleeps, it wakes up and looks around.
   void nudge(Rank rank_in_job);
   void add_stream(Operation& operation);
+  /// An atomic on a region of ours, in the adapter's domain, that came as a message; answers with AtomicReply.
+  void ask_own_adapter(Peer& asking, const AtomicRequest& wish);
   /// Fails an operation of a group some passes later: if its peer has given the group up, the words that say so are
   /// on their way, and explain it better.
   void fail_later(Operation& operation, ErrorCode code, std::string detail);
@@ -314,7 +321,8 @@ class Worker {
   void send_credit(Peer& peer);
   Peer& new_peer(Rank rank_in_job);
   void open(Peer& peer);
-  void dispatch(const Completion& completion);
+  void attach(Peer& peer, Transport& transport, const PeerInfo& info);
+  void dispatch(const Completion& completion, Transport& from);
   void on_message(const Completion& completion);
   void handle_message(Peer& from, std::span<const std::byte> payload);
   void handle_early(Peer& from);
@@ -349,6 +357,21 @@ class Worker {
     if (operation.outstanding || operation.posting) settle_one_sided(operation);
   }
   void settle_one_sided(Operation& operation);
+  // worker_atomics.cpp
+  /// The peer whose endpoint reaches the adapter that executes atomics on memory of `owner`; nullptr: there is none.
+  Peer* adapter_peer(Rank owner, std::string_view transport);
+  Peer* find_adapter_peer(Rank owner) noexcept;
+  Peer& peer_of(Rank rank_in_job, const Transport& over);
+  void open_to_adapter(Peer& peer, std::string_view transport);
+  void aim_at_adapter(Operation& operation, RemoteRegion& target);
+  static bool may_start(const Peer& way, const Group* group) noexcept {
+    return way.state == Peer::State::ready && !way.blocked && way.waiting.empty() &&
+           (group == nullptr || !group->broken);
+  }
+  void send_to_owner(Operation& operation);
+  bool carries(const Transport& transport, Rank rank_in_job);
+  void on_lost_over(const Completion& completion, const Transport& over);
+  static bool all_visible(const Peer& to) noexcept;
   void finish(Operation& operation, ErrorCode code, std::string detail);
   void retire(Operation& operation);
   // worker_stream.cpp
@@ -356,6 +379,7 @@ class Worker {
   bool pump_stream(Operation& operation);
   // worker_failure.cpp
   void on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail, LossSeenBy seen_by);
+  void lose(Peer& lost, ErrorCode status, std::string_view detail, LossSeenBy seen_by);
   void fail_operations(Peer& peer, LossSeenBy seen_by);
   void connection_failed(Peer& to, ErrorCode status, std::string_view detail);
   void drop_pending(Peer& lost);
@@ -417,6 +441,8 @@ class Worker {
   Matcher matcher_;
   RegionTable regions_;
   std::vector<std::unique_ptr<Peer>> peers_;                          // by rank in the job; empty = never used
+  std::unordered_map<Rank, std::unique_ptr<Peer>> adapter_peers_;     // second ways: Peer::adapter_only
+  bool two_ways_ = false;                                             // there may be such
   std::vector<Peer*> blocked_;                                        // peers with queued work requests
   std::unordered_map<std::uint32_t, std::unique_ptr<Group>> groups_;  // by even context
   std::vector<std::unique_ptr<Group>> retired_groups_;                // removed while operations refer to them

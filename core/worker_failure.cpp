@@ -24,7 +24,12 @@ void Worker::on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail
     entry = std::make_unique<Peer>();
     entry->rank = rank_in_job;
   }
-  Peer& lost = *entry;
+  lose(*entry, status, detail, seen_by);
+  // What was posted on the second way ends when its transport sees the end, too.
+  if (Peer* second = find_adapter_peer(rank_in_job)) lose(*second, status, detail, LossSeenBy::others);
+}
+
+void Worker::lose(Peer& lost, ErrorCode status, std::string_view detail, LossSeenBy seen_by) {
   if (lost.state == Peer::State::lost) {  // the first verdict stands
     if (seen_by == LossSeenBy::transport) fail_operations(lost, seen_by);
     return;
@@ -32,12 +37,13 @@ void Worker::on_lost(Rank rank_in_job, ErrorCode status, std::string_view detail
   lost.state = Peer::State::lost;
   lost.lost_status = status;
   lost.lost_reason = std::string(detail);
-  if (status != ErrorCode::ok) ++died_;
   drop_pending(lost);
+  if (lost.adapter_only) return fail_operations(lost, seen_by);
+  if (status != ErrorCode::ok) ++died_;
   release_taken_back(&lost);
   handle_early(lost);  // it had sent them before
   for (Mismatch& mismatch : mismatches_)
-    if (mismatch.source == rank_in_job) mismatch.deadline_ms = 0;  // it will not answer
+    if (mismatch.source == lost.rank) mismatch.deadline_ms = 0;  // it will not answer
   fail_operations(lost, seen_by);
 }
 
@@ -66,6 +72,7 @@ void Worker::connection_failed(Peer& to, ErrorCode status, std::string_view deta
   const std::string reason = fmt::format("what was posted to {} failed, so the connection is given up: {}",
                                          name_of(to.rank), detail.empty() ? to_string(status) : detail);
   services_.log.error("{}", reason);
+  if (to.adapter_only) return lose(to, status, reason, LossSeenBy::others);
   on_lost(to.rank, status, reason, LossSeenBy::others);
 }
 
@@ -76,7 +83,8 @@ void Worker::fail_operations(Peer& lost, LossSeenBy seen_by) {
   std::vector<OperationId> concerned;
   for (Operation& operation : active_) {
     const bool bound = operation.peer == &lost;
-    const bool waits = operation.kind == Operation::Kind::recv && operation.state == Operation::State::posted &&
+    const bool waits = !lost.adapter_only && operation.kind == Operation::Kind::recv &&
+                       operation.state == Operation::State::posted &&
                        (operation.source == lost.rank ||
                         (died && operation.source == any_source && operation.group->to_group(lost.rank) != any_source));
     if (bound || waits) concerned.push_back(operation.id);

@@ -152,7 +152,10 @@ void Worker::start(Operation& operation) {
   }
   const bool atomic = operation.kind == Operation::Kind::fetch_add || operation.kind == Operation::Kind::compare_swap;
   const bool reachable =
-      operation.reachable && (!atomic || (operation.width == 8 && to.endpoint->has_atomics(operation.remote.handle)));
+      operation.reachable && (!atomic || (operation.width == 8 && operation.domain == to.capabilities.atomics &&
+                                          to.endpoint->has_atomics(operation.remote.handle)));
+  if (to.adapter_only && !reachable) [[unlikely]]
+    return send_to_owner(operation);
   const std::size_t size = operation.synchronous ? no_limit : operation.size;
   const Protocol* protocol = to.protocols.choose(operation.kind, size, reachable);
   if (protocol->windowed && to.credit < eager_charge(operation.size))
@@ -246,8 +249,8 @@ void Worker::import_key(RemoteRegion& target, Peer& owner) {
   target.imported = true;
 }
 
-inline Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint64_t size,
-                                 Group* group) {
+inline Operation& Worker::new_one_sided(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset,
+                                        std::uint64_t size, Group* group) {
   Operation& operation = new_operation(kind, group);
   Peer& owner = peer(target.owner);
   operation.peer = &owner;
@@ -306,7 +309,18 @@ Operation* Worker::post_get(RemoteRegion& target, std::span<std::byte> data, std
 
 Operation* Worker::post_atomic(Operation::Kind kind, RemoteRegion& target, std::uint64_t offset, std::uint32_t width,
                                std::uint64_t operand, std::uint64_t compare, std::uint64_t* result, Group* group) {
-  if (Endpoint* way = width == 8 ? open_way(target, group) : nullptr; way != nullptr) [[likely]] {
+  const bool by_adapter = width == 8 && target.domain() == AtomicsDomain::adapter;
+  if (by_adapter && target.adapter_way != nullptr && may_start(*target.adapter_way, group)) {
+    Operation& operation = new_operation(kind, group);
+    operation.peer = target.adapter_way;
+    operation.remote = {target.base + offset, target.adapter_handle};
+    operation.operand = operand;
+    operation.compare = compare;
+    operation.result = result;
+    start_adapter_atomic(*this, operation);
+    return &operation;
+  }
+  if (Endpoint* way = width == 8 && !by_adapter ? open_way(target, group) : nullptr; way != nullptr) [[likely]] {
     const Op op = kind == Operation::Kind::fetch_add ? Op::fetch_add : Op::compare_swap;
     std::uint64_t before = 0;
     if (way->atomic(op, {target.base + offset, *target.handle}, operand, compare, before)) {
@@ -315,6 +329,7 @@ Operation* Worker::post_atomic(Operation::Kind kind, RemoteRegion& target, std::
     }
   }
   Operation& operation = new_one_sided(kind, target, offset, width, group);
+  if (by_adapter) aim_at_adapter(operation, target);
   operation.width = width;
   operation.operand = operand;
   operation.compare = compare;

@@ -198,11 +198,12 @@ Status Worker::flush(Rank target) {
   Lock held = lock();
   Peer* const to = find_peer(target);
   if (to == nullptr) return {};
+  Peer* const second = two_ways_ ? find_adapter_peer(target) : nullptr;
   wait_under(
-      held, [to] { return to->rma_outstanding == 0 && to->unposted == 0 && to->waiting.empty() && to->held.empty(); },
-      [this, to] {
-        return fmt::format("flush: {} puts and atomics to {} are not visible there yet", to->rma_outstanding,
-                           name_of(to->rank));
+      held, [to, second] { return all_visible(*to) && (second == nullptr || all_visible(*second)); },
+      [this, to, second] {
+        return fmt::format("flush: {} puts and atomics to {} are not visible there yet",
+                           to->rma_outstanding + (second == nullptr ? 0 : second->rma_outstanding), name_of(to->rank));
       });
   const Capabilities& wire = to->capabilities;
   if (to->state == Peer::State::ready && (wire.put_done == PutDone::local || wire.early_put)) {
@@ -225,8 +226,13 @@ Status Worker::fence(Rank target) {
     // What is posted takes effect in order; what is not, and what the target's CPU executes, can be overtaken.
     const Lock held = lock();
     const Peer* to = find_peer(target);
-    if (to == nullptr ||
-        (to->emulated_outstanding == 0 && to->unposted == 0 && to->waiting.empty() && to->held.empty()))
+    if (to == nullptr) return {};
+    // Over two ways nothing is in order.
+    const Peer* second = two_ways_ ? find_adapter_peer(target) : nullptr;
+    const bool may_part = two_ways_ && to->capabilities.atomics != AtomicsDomain::adapter;
+    const std::uint64_t open = may_part ? to->rma_outstanding : to->emulated_outstanding;
+    if (open == 0 && to->unposted == 0 && to->waiting.empty() && to->held.empty() &&
+        (second == nullptr || all_visible(*second)))
       return {};
   }
   return flush(target);

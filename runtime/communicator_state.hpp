@@ -30,7 +30,7 @@ struct CommunicatorState {
 };
 
 struct RegionState {
-  RegionState(std::shared_ptr<CommunicatorState> owner, std::span<std::byte> memory);
+  RegionState(std::shared_ptr<CommunicatorState> owner, std::span<std::byte> memory, const RegionOptions& options);
   ~RegionState();
   RegionState(const RegionState&) = delete;
   RegionState& operator=(const RegionState&) = delete;

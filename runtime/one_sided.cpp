@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/core_options.hpp"
 #include "runtime/communicator_state.hpp"
 #include "runtime/context_state.hpp"
 
@@ -11,11 +12,37 @@ namespace godwit {
 
 namespace detail {
 
-RegionState::RegionState(std::shared_ptr<CommunicatorState> owner, std::span<std::byte> memory)
+namespace {
+
+core::AtomicsDomain wish_of(const RegionOptions& options, core::Services& services) {
+  const std::string& usual = services.options.get<core::CoreOptions>().atomics->value;
+  const bool adapter = options.atomics ? *options.atomics == Atomics::adapter : usual == "adapter";
+  return adapter ? core::AtomicsDomain::adapter : core::AtomicsDomain::cpu;
+}
+
+Atomics atomics_of(core::AtomicsDomain domain) noexcept {
+  return domain == core::AtomicsDomain::adapter ? Atomics::adapter : Atomics::target;
+}
+
+void say_domain(core::Log& log, const core::RegionEntry& entry) {
+  if (entry.adapter_key == 0)
+    log.info("region of {} bytes: 64-bit atomics are executed by CPUs: there is no adapter here that executes them",
+             entry.memory.size());
+  else
+    log.info("region of {} bytes: 64-bit atomics are executed by the adapter of {}", entry.memory.size(),
+             entry.registrations[entry.adapter_key - 1U].first->name());
+}
+
+}  // namespace
+
+RegionState::RegionState(std::shared_ptr<CommunicatorState> owner, std::span<std::byte> memory,
+                         const RegionOptions& options)
     : communicator(std::move(owner)) {
   core::Worker& worker = communicator->worker;
   const auto held = worker.lock();
-  entry = &worker.regions().add(memory, worker.transports());
+  const core::AtomicsDomain wish = wish_of(options, worker.services());
+  entry = &worker.regions().add(memory, worker.transports(), wish);
+  if (wish == core::AtomicsDomain::adapter && !memory.empty()) say_domain(worker.services().log, *entry);
   key = core::encode_key(*entry, worker.rank());
 }
 
@@ -106,10 +133,11 @@ void throw_unless_ok(const Status& status) {
 
 // --- regions ---------------------------------------------------------------------------------------------------
 
-Region Communicator::region_bytes(void* data, std::size_t bytes) {
+Region Communicator::region_bytes(void* data, std::size_t bytes, RegionOptions options) {
   runtime::check_buffer(data, bytes, "region");
   runtime::state_of(state_);
-  return Region(std::make_shared<detail::RegionState>(state_, std::span(static_cast<std::byte*>(data), bytes)));
+  return Region(
+      std::make_shared<detail::RegionState>(state_, std::span(static_cast<std::byte*>(data), bytes), options));
 }
 
 namespace {
@@ -132,6 +160,7 @@ core::RemoteRegion target_of_key(const detail::CommunicatorState& self, const Re
 
 const RemoteKey& Region::key() const { return made(state_).key; }
 std::span<std::byte> Region::bytes() const { return made(state_).entry->memory; }
+Atomics Region::atomics() const { return detail::atomics_of(made(state_).entry->domain()); }
 void Region::wait_notify(std::uint16_t id, std::uint64_t count) { wait_for_notify(made(state_), id, count); }
 bool Region::test_notify(std::uint16_t id, std::uint64_t count) { return test_for_notify(made(state_), id, count); }
 
@@ -161,14 +190,18 @@ Request Communicator::get_bytes(void* data, std::size_t bytes, const RemoteKey& 
 
 // --- windows ---------------------------------------------------------------------------------------------------
 
-ByteWindow Communicator::window_bytes(void* data, std::size_t bytes) {
+ByteWindow Communicator::window_bytes(void* data, std::size_t bytes, RegionOptions options) {
   runtime::state_of(state_);
   runtime::check_buffer(data, bytes, "window");
   auto window = std::make_shared<detail::WindowState>();
-  window->region = std::make_unique<detail::RegionState>(state_, std::span(static_cast<std::byte*>(data), bytes));
+  window->region =
+      std::make_unique<detail::RegionState>(state_, std::span(static_cast<std::byte*>(data), bytes), options);
   std::vector<RemoteKey> keys(static_cast<std::size_t>(size()));
   allgather(window->region->key, keys);
-  for (const RemoteKey& key : keys) window->targets.push_back(core::decode_key(key));
+  for (const RemoteKey& key : keys) {
+    window->targets.push_back(core::decode_key(key));
+    state_->worker.will_reach(window->targets.back());
+  }
   return ByteWindow(std::move(window));
 }
 
@@ -196,6 +229,9 @@ core::Worker& worker_of(const detail::WindowState& window) { return window.regio
 
 std::size_t ByteWindow::size(Rank to) const { return target_of(open(state_), to, "window size").size; }
 std::span<std::byte> ByteWindow::local() const { return open(state_).region->entry->memory; }
+Atomics ByteWindow::atomics(Rank to) const {
+  return detail::atomics_of(target_of(open(state_), to, "window atomics").domain());
+}
 
 Request ByteWindow::put_bytes(const void* data, std::size_t bytes, Rank to, std::size_t displacement,
                               PutOptions options) {

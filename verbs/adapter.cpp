@@ -54,7 +54,8 @@ Adapter::Adapter(core::Services& services, Api& api, const DeviceFacts& device, 
       name_(fmt::format("{}:{}", device.name, choice.port)),
       reason_(choice.reason),
       port_(static_cast<std::uint8_t>(choice.port)),
-      iwarp_(device.protocol == Protocol::iwarp) {
+      iwarp_(device.protocol == Protocol::iwarp),
+      atomics_(device.atomics && !iwarp_) {
   if (const Status status = prepare_for_fork(api); !status) services.log.warn("{}: {}", name_, status.message());
   open(device.name);
   describe(device, choice);

@@ -52,12 +52,14 @@ class Adapter {
   const std::string& reason() const noexcept { return reason_; }
   std::uint8_t port() const noexcept { return port_; }
   bool iwarp() const noexcept { return iwarp_; }
+  /// It executes 64-bit atomics on registered memory, and asks others to.
+  bool atomics() const noexcept { return atomics_; }
   /// Of memory that reads and atomics write to: on iWARP the answer to a read is a write of the peer's.
   int sink_access() const noexcept { return IBV_ACCESS_LOCAL_WRITE | (iwarp_ ? IBV_ACCESS_REMOTE_WRITE : 0); }
   /// Of memory that peers may reach in every way there is.
   int remote_access() const noexcept {
     return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
-           (iwarp_ ? 0 : IBV_ACCESS_REMOTE_ATOMIC);
+           (atomics_ ? IBV_ACCESS_REMOTE_ATOMIC : 0);
   }
   /// iWARP: what peers read to flush; `address` 0: they need not.
   const FlushWord& flush_word() const noexcept { return flush_word_; }
@@ -114,6 +116,7 @@ class Adapter {
   std::uint8_t port_ = 1;
   bool global_route_ = false;
   bool iwarp_ = false;
+  bool atomics_ = false;
   unsigned gid_index_ = 0;
   GidType gid_type_ = GidType::infiniband;
   std::size_t max_message_ = 0;

@@ -141,7 +141,7 @@ void Control::connect(const PeerName& peer, const TransportAddress& address) {
 
 void Control::on_connected(Session& session) {
   try {
-    make_connection(session);
+    session.connection = make_connection(adapter_);
     send_hello(session, make_hello(session));
     session.state = Session::State::awaiting_answer;
     session.limit(connect_time_, silence_words());
@@ -158,16 +158,6 @@ std::string Control::silence_words() const {
       "(GODWIT_IB_CONNECT_TIME); "
       "is that process stopped (`ps` there says T), or does something else listen at its address?",
       rank_, host_, connect_time_.count() / 1000);
-}
-
-void Control::make_connection(Session& session) {
-  const std::uint32_t granted = adapter_.reserve_receives();
-  try {
-    session.connection = std::make_unique<Connection>(adapter_, granted);
-  } catch (...) {
-    adapter_.release_receives(granted);
-    throw;
-  }
 }
 
 Hello Control::make_hello(const Session& session) const {
@@ -247,7 +237,7 @@ void Control::take_hello(Session& session, const Hello& hello) {
   }
   strangers_.erase(self);
   sessions_[hello.from] = self;
-  make_connection(session);
+  session.connection = make_connection(adapter_);
   complete_connection(session, hello);
   if (cm_) session.token = new_token();
   const Hello answer = make_hello(session);

@@ -75,7 +75,6 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   Hello make_hello(const Session& session) const;
   static void send_hello(Session& session, const Hello& hello);
   std::string silence_words() const;
-  void make_connection(Session& session);
   void complete_connection(Session& session, const Hello& hello);
   void take_hello(Session& session, const Hello& hello);
   void take_answer(Session& session, const Hello& hello);

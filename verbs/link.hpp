@@ -40,6 +40,17 @@ struct Connection {
   std::string peer_port;          // "mlx5_2:1, GID 3 10.1.2.4": for words
 };
 
+/// With receives for the peer. Throws Error(no_memory) or Error(transport).
+inline std::unique_ptr<Connection> make_connection(Adapter& adapter) {
+  const std::uint32_t granted = adapter.reserve_receives();
+  try {
+    return std::make_unique<Connection>(adapter, granted);
+  } catch (...) {
+    adapter.release_receives(granted);
+    throw;
+  }
+}
+
 /// A work request under way, and what it takes to post it once more.
 struct Slot {
   std::uint64_t cookie = 0;

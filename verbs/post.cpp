@@ -199,9 +199,8 @@ bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::sp
       [[unlikely]]
     return false;
   Adapter& adapter = link->connection->adapter;
-  const Registered* const known = data.size() >= worth_looking_up
-                                      ? adapter.registrar().acquire_known(data, adapter.sink_access())
-                                      : nullptr;
+  const Registered* const known =
+      data.size() >= worth_looking_up ? adapter.registrar().acquire_known(data, adapter.sink_access()) : nullptr;
   Buffer* const buffer = known == nullptr ? take_buffer(link, posting) : nullptr;
   if (known == nullptr && buffer == nullptr) [[unlikely]]
     return false;

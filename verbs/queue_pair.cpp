@@ -83,7 +83,7 @@ void QueuePair::initialise() {
   attributes.pkey_index = adapter_->settings().pkey_index;
   attributes.port_num = adapter_->port();
   attributes.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
-  if (!adapter_->iwarp()) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+  if (adapter_->atomics()) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
   modify(attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT");
 }
 

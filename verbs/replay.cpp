@@ -3,6 +3,8 @@
 #include "verbs/hand_over.hpp"
 #include "verbs/post.hpp"
 
+#include <fmt/format.h>
+
 namespace godwit::verbs {
 namespace {
 
@@ -27,6 +29,24 @@ void make_empty(Slot& slot) noexcept {
   slot.bytes = 0;
 }
 
+bool is_atomic(const Slot& slot) noexcept {
+  return slot.op == core::Op::fetch_add || slot.op == core::Op::compare_swap;
+}
+
+// To do it once more could do it twice, and what it found has not come back.
+void fail_atomic(Link& link, Posting& posting, Slot& slot, bool executed) {
+  if (slot.report)
+    posting.completions.failed_later(
+        link.rank(), slot.cookie, ErrorCode::transport,
+        fmt::format("an atomic was under way to {} when the connection failed and was rebuilt: {}, and it is not "
+                    "repeated; read the word to find out",
+                    link.peer.text(),
+                    executed ? "it was executed, but what it found is lost" : "whether it was executed is not known"));
+  slot.report = false;
+  slot.copy_to = nullptr;
+  make_empty(slot);
+}
+
 }  // namespace
 
 std::uint64_t acknowledged(Link& link) noexcept {
@@ -41,6 +61,8 @@ std::uint64_t replay(const std::shared_ptr<Link>& link, Posting& posting, std::u
   std::uint64_t frames = acknowledged(*link);
   for (std::uint64_t number = link->completed; number < link->posted; ++number)
     if (link->slot(number).counted() && ++frames <= received) executed = number + 1;
+  for (std::uint64_t number = link->completed; number < link->posted; ++number)
+    if (Slot& slot = link->slot(number); is_atomic(slot)) fail_atomic(*link, posting, slot, number < executed);
   const auto is_done = [&](std::uint64_t number) {
     return number < executed && link->slot(number).opcode != IBV_WR_RDMA_READ;
   };

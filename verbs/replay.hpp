@@ -4,7 +4,8 @@
 // Queue pairs work in order: when the peer has got a frame, everything posted before it has been executed. So that is
 // done, but for reads, whose data may not have come back: they are repeated. What was posted later is repeated in its
 // order. A write that the peer may have got already puts the same bytes into the same place; no frame that was posted
-// after it has come, so nothing has told the peer that it may use that place for something else.
+// after it has come, so nothing has told the peer that it may use that place for something else. Atomics are not
+// repeated: they fail, in words.
 #pragma once
 
 #include "verbs/posting.hpp"

@@ -116,7 +116,10 @@ void VerbsTransport::on_service_thread(F&& work) noexcept {
 }
 
 core::Reach VerbsTransport::reaches(const core::PeerInfo& peer) const {
-  if (peer.rank == rank_) return {false, "that is this rank itself"};
+  if (peer.rank == rank_) {
+    if (!adapter_->atomics()) return {false, "that is this rank itself"};
+    return {true, fmt::format("{} executes atomics of its own rank, too", adapter_->about())};
+  }
   if (peer.address.empty()) return {false, "the peer has no verbs transport"};
   const auto there = decode_address(peer.address);
   if (!there) return {false, "the peer's verbs transport is of another version of Godwit"};
@@ -133,6 +136,7 @@ std::unique_ptr<core::Endpoint> VerbsTransport::open_endpoint(const core::PeerIn
     posting_.completions.lost(peer.rank, gone->second);
     return std::make_unique<VerbsEndpoint>(lost, posting_);
   }
+  if (peer.rank == rank_) return open_to_self(peer);
   auto& link = links_[peer.rank];
   if (!link) {
     link = std::make_shared<Link>(name_of(peer));
@@ -146,6 +150,24 @@ std::unique_ptr<core::Endpoint> VerbsTransport::open_endpoint(const core::PeerIn
   return std::make_unique<VerbsEndpoint>(link, posting_);
 }
 
+// A queue pair that is connected to itself: nobody else need agree.
+std::unique_ptr<core::Endpoint> VerbsTransport::open_to_self(const core::PeerInfo& self) {
+  if (!links_.contains(rank_)) {
+    LinkMade made{name_of(self), make_connection(*adapter_)};
+    Connection& connection = *made.connection;
+    connection.pair.connect(connection.pair.address());
+    connection.credits = connection.granted;
+    connection.peer_buffer = adapter_->frame_bytes();
+    connection.peer_port = adapter_->about();
+    on(made);
+    on(LinkReady{rank_});
+  }
+  const LinkPointer& link = links_[rank_];
+  auto endpoint = std::make_unique<VerbsEndpoint>(link, posting_);
+  if (link->state == Link::State::open) posting_.completions.connected(rank_);
+  return endpoint;
+}
+
 core::Capabilities VerbsTransport::capabilities_of(const Connection& connection) const noexcept {
   const std::size_t payload = connection.peer_buffer - message_overhead;
   core::Capabilities capabilities;
@@ -157,6 +179,7 @@ core::Capabilities VerbsTransport::capabilities_of(const Connection& connection)
   capabilities.put_notify = !adapter_->iwarp() || connection.pair.inline_bytes() >= sizeof(Frame);
   capabilities.put_done = adapter_->iwarp() ? core::PutDone::local : core::PutDone::remote;
   capabilities.early_put = true;
+  capabilities.atomics = adapter_->atomics() ? core::AtomicsDomain::adapter : core::AtomicsDomain::none;
   capabilities.latency_s = wire_latency_s;
   capabilities.bandwidth_Bps = adapter_->bandwidth_Bps();
   capabilities.message_Bps = 1 / (1 / adapter_->bandwidth_Bps() + 2 / copy_Bps);
@@ -171,11 +194,12 @@ core::Registration VerbsTransport::register_memory(std::span<std::byte> memory, 
   if (memory.empty()) return {{}, Key{}.pack()};
   // Constants cannot be written: that is enough for a message.
   const Registered* registered = hold(memory, adapter_->remote_access());
+  const bool atomics = registered != nullptr && adapter_->atomics();
   if (registered == nullptr) registered = hold(memory, IBV_ACCESS_REMOTE_READ);
   if (registered == nullptr) throw Error(adapter_->registrar().failure());
   Key key;
   key.rkey = registered->rkey;
-  return {{reinterpret_cast<std::uint64_t>(registered)}, key.pack()};
+  return {{reinterpret_cast<std::uint64_t>(registered)}, key.pack(), atomics};
 }
 
 // Without a cache as a region, which puts and gets from this memory find; with one they find all that is registered.

@@ -49,6 +49,7 @@ class VerbsTransport final : public core::Transport {
   void make_epoll();
   void make_control(std::string_view job_id, Protocol protocol, const std::string& net_device, CmApi& cm_api);
   const Registered* hold(std::span<std::byte> memory, int access);
+  std::unique_ptr<core::Endpoint> open_to_self(const core::PeerInfo& self);
   core::Capabilities capabilities_of(const Connection& connection) const noexcept;
   // transport_events.cpp: what the service thread has found out, and the end of links
   void start_draining(const LinkPointer& link);

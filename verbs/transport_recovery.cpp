@@ -22,7 +22,7 @@ namespace godwit::verbs {
 
 // True: the work request keeps its slot.
 bool VerbsTransport::begins_recovery(const LinkPointer& link, const ibv_wc& entry) {
-  if (link->state != Link::State::open || !control_->recovers()) return false;
+  if (link->state != Link::State::open || !control_->recovers() || link->rank() == rank_) return false;
   begin_recovery(link, link->recovery.round + 1, explain(*link, entry));
   return true;
 }

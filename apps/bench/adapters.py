@@ -69,6 +69,7 @@ class Godwit:
 
     PERF = {  # test -> (test of godwit perf, figure)
         "write_lat": ("write_lat", "latency"), "send_lat": ("send_lat", "latency"), "read_lat": ("read_lat", "latency"),
+        "atomic_lat": ("atomic_lat", "latency"),
         "write_bw": ("write_bw", "bandwidth_MBps"), "send_bw": ("send_bw", "bandwidth_MBps"),
     }
     tests = set(PERF)
@@ -115,6 +116,7 @@ class Perftest:
 
     PROGRAMS = {  # test -> (program, column: typical latency, or average bandwidth; factor)
         "write_lat": ("ib_write_lat", 4, 1), "send_lat": ("ib_send_lat", 4, 1), "read_lat": ("ib_read_lat", 4, 1),
+        "atomic_lat": ("ib_atomic_lat", 4, 1),
         "write_bw": ("ib_write_bw", 3, MiB / 1e6), "send_bw": ("ib_send_bw", 3, MiB / 1e6),
     }
     tests = set(PROGRAMS)

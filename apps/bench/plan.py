@@ -114,6 +114,7 @@ def adapter_tests(emulated, all_sizes):
         Test("write_lat", "RDMA write: latency, half round trip", "us", latency(sizes)),
         Test("send_lat", "Send, tagged but for perftest: latency, half round trip", "us", latency(sizes)),
         Test("read_lat", "RDMA read: latency", "us", latency(sizes)),
+        Test("atomic_lat", "Fetch-and-add of 8 bytes: latency", "us", latency([8])),
         Test("write_bw", "RDMA write: bandwidth, 64 in flight", "MB/s", bandwidth([64 * KiB, MiB])),
         Test("send_bw", "Send, tagged but for perftest: bandwidth, 64 in flight", "MB/s", bandwidth([64 * KiB, MiB])),
     )

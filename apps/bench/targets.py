@@ -189,6 +189,7 @@ ADAPTER_TARGETS = (
     ("write latency / perftest, worst size", ["write_lat"], over_sizes("write_lat", "us", 1.05, "perftest")),
     ("send latency / perftest, worst size", ["send_lat"], over_sizes("send_lat", "us", 1.05, "perftest")),
     ("read latency / perftest, worst size", ["read_lat"], over_sizes("read_lat", "us", 1.05, "perftest")),
+    ("atomic latency / perftest", ["atomic_lat"], over_sizes("atomic_lat", "us", 1.05, "perftest")),
     ("write bandwidth / perftest, worst size", ["write_bw"], over_sizes("write_bw", "MB/s", 0.97, "perftest")),
     ("tagged latency / UCX, worst size", ["send_lat"], over_sizes("send_lat", "us", 1.0, "UCX")),
     ("tagged latency / Open MPI, worst size", ["send_lat"], over_sizes("send_lat", "us", 1.0, "Open MPI")),

@@ -9,6 +9,7 @@
 #include <godwit/version.hpp>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -27,6 +28,18 @@ std::string transport_lines(const Context& context) {
     text +=
         fmt::format("  {:<6} {:<11} {}\n", report.name, report.available ? "available" : "unavailable", report.reason);
   return text;
+}
+
+/// Of regions of this rank.
+std::string atomics_line(Communicator& world) {
+  std::uint64_t word = 0;
+  const bool usual = world.region_bytes(&word, sizeof word).atomics() == Atomics::adapter;
+  const bool asked =
+      world.region_bytes(&word, sizeof word, {.atomics = Atomics::adapter}).atomics() == Atomics::adapter;
+  return fmt::format(
+      "atomics of 8 bytes: executed by {}; this rank has {} adapter that executes them\n",
+      usual ? "the owner's adapter (GODWIT_ATOMICS)" : "CPUs, unless GODWIT_ATOMICS or a region says adapter",
+      asked ? "an" : "no");
 }
 
 /// A peer on this host, or else any.
@@ -64,7 +77,7 @@ int job_info(const InfoOptions& wanted) {
   Communicator world = context.world();
   const std::vector<Seat> seats = gather_seats(world);
   if (world.rank() == 0) {
-    if (!selected) fmt::print("{}\n{}", context.banner(), transport_lines(context));
+    if (!selected) fmt::print("{}\n{}{}", context.banner(), transport_lines(context), atomics_line(world));
     if (!selected || wanted.protocols) fmt::print("{}", protocol_lines(world, seats));
     if (wanted.collectives) fmt::print("{}", collective_lines(world));
     std::fflush(stdout);

@@ -37,7 +37,8 @@ void on_done(Worker& worker, Operation& operation, ErrorCode status, std::string
 }
 
 // `source`: in the job.
-[[gnu::always_inline]] inline void deliver(Worker& worker, Operation& receive, Rank source, Tag tag, std::span<const std::byte> payload) {
+[[gnu::always_inline]] inline void deliver(Worker& worker, Operation& receive, Rank source, Tag tag,
+                                           std::span<const std::byte> payload) {
   copy_bytes(receive.buffer, payload.first(std::min(payload.size(), receive.size)));
   receive.info = {receive.group->to_group(source), tag, payload.size()};
   receive.truncated = payload.size() > receive.size;

@@ -57,6 +57,8 @@ void announce(Worker& worker, Operation& operation, bool active);
 /// All pieces of an emulated put have left: asks for the answer.
 void finish_emulated_put(Worker& worker, Operation& operation);
 
+/// Its peer is connected, and its endpoint reaches the adapter of the target, for which `remote` has a handle.
+void start_adapter_atomic(Worker& worker, Operation& operation);
 /// A get that is one work request has been posted.
 void started_get(Worker& worker, Operation& operation);
 /// Posts the next pieces of a put or get in pieces of the route's max_rdma, a few in flight.

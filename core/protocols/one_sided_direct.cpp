@@ -56,7 +56,7 @@ void on_get_done(Worker& worker, Operation& operation, ErrorCode status, std::st
 
 void start_atomic(Worker& worker, Operation& operation) {
   Peer& peer = *operation.peer;
-  worker.count_outstanding(operation, false);
+  worker.count_outstanding(operation, operation.domain == AtomicsDomain::adapter);
   operation.state = Operation::State::moving;
   WorkRequest request;
   request.op = operation.kind == Operation::Kind::fetch_add ? Op::fetch_add : Op::compare_swap;
@@ -108,6 +108,14 @@ const Protocol compare_swap_direct_protocol{"compare_swap/direct",
                                             atomic_cost,
                                             start_atomic,
                                             on_atomic_done};
+
+void start_adapter_atomic(Worker& worker, Operation& operation) {
+  operation.domain = AtomicsDomain::adapter;
+  operation.size = sizeof operation.fetched;
+  operation.protocol =
+      operation.kind == Operation::Kind::fetch_add ? &fetch_add_direct_protocol : &compare_swap_direct_protocol;
+  start_atomic(worker, operation);
+}
 
 void started_get(Worker& worker, Operation& operation) {
   operation.protocol = &get_direct_protocol;

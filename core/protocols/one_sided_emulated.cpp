@@ -175,6 +175,8 @@ void on_atomic_request(Worker& worker, Peer& peer, const WireHeader&, std::span<
   if (!target || (wish->width != 4 && wish->width != 8) ||
       reinterpret_cast<std::uintptr_t>(target->data()) % wish->width != 0)
     reply.status = ErrorCode::invalid_argument;
+  else if (wish->width == 8 && worker.regions().find(wish->slot)->domain() == AtomicsDomain::adapter)
+    return worker.ask_own_adapter(peer, *wish);
   else
     reply.value =
         wish->width == 8 ? apply<std::uint64_t>(target->data(), *wish) : apply<std::uint32_t>(target->data(), *wish);
@@ -190,7 +192,10 @@ void on_atomic_reply(Worker& worker, Peer& peer, const WireHeader&, std::span<co
     return;
   if (reply->status != ErrorCode::ok)
     return worker.complete(*operation, error_from_wire(reply->status),
-                           "atomic at " + worker.name_of(peer.rank) + ": the region is no longer registered there");
+                           "atomic at " + worker.name_of(peer.rank) +
+                               (reply->status == ErrorCode::invalid_argument
+                                    ? ": the region is no longer registered there"
+                                    : ": its adapter, which was to execute it, failed: see the log there"));
   if (operation->result != nullptr) *operation->result = reply->value;
   worker.complete(*operation);
 }

@@ -121,11 +121,11 @@ class Communicator {
 
   // --- one-sided ----------------------------------------------------------------------------------
   /// Local: registers memory and makes its key.
-  Region region_bytes(void* data, std::size_t bytes);
+  Region region_bytes(void* data, std::size_t bytes, RegionOptions options = {});
   template <RecvBuffer B>
-  Region region(B&& data) {
+  Region region(B&& data, RegionOptions options = {}) {
     auto bytes = detail::writable_bytes_of(data);
-    return region_bytes(bytes.data(), bytes.size());
+    return region_bytes(bytes.data(), bytes.size(), options);
   }
   /// Puts to (gets from) a region by its key; offsets in bytes. Out of bounds is an error at the call.
   Request put_bytes(const void* data, std::size_t bytes, const RemoteKey& key, std::size_t offset,
@@ -135,11 +135,11 @@ class Communicator {
   void flush(Rank to);
   /// Collective: every rank exposes its range.
   template <ContiguousData B>
-  Window<std::ranges::range_value_t<B>> window(B&& data) {
+  Window<std::ranges::range_value_t<B>> window(B&& data, RegionOptions options = {}) {
     auto bytes = detail::writable_bytes_of(data);
-    return Window<std::ranges::range_value_t<B>>(window_bytes(bytes.data(), bytes.size()));
+    return Window<std::ranges::range_value_t<B>>(window_bytes(bytes.data(), bytes.size(), options));
   }
-  ByteWindow window_bytes(void* data, std::size_t bytes);
+  ByteWindow window_bytes(void* data, std::size_t bytes, RegionOptions options = {});
 
   // --- collectives: every rank calls them in the same order ----------------------------------------
   void barrier() { collective({.collective = Collective::barrier}); }

@@ -25,6 +25,28 @@ struct RemoteKey {
   friend bool operator==(const RemoteKey&, const RemoteKey&) = default;
 };
 
+/// Who executes 64-bit atomics on a region. Atomics of one domain are atomic to each other, those of two are not, so
+/// the owner decides once, for all ranks, itself included.
+enum class Atomics : std::uint8_t {
+  /// CPUs: at once on the owner's host; for other hosts the owner's, while it is in a Godwit call. Loads and stores of
+  /// whole words by the owner and std::atomic_ref are as good as on any shared memory.
+  target,
+  /// The owner's RDMA adapter, asked directly by every rank that reaches it, also by the owner and its host's ranks:
+  /// the
+  /// owner's CPU is not needed, but on its own host each costs a microsecond or more. Anyone may read whole words at
+  /// any
+  /// time; what a CPU stores (also a put of a rank of the host) while an atomic on that word is under way may be lost,
+  /// and std::atomic_ref is not atomic to it.
+  adapter,
+};
+
+struct RegionOptions {
+  /// Nothing: as GODWIT_ATOMICS says. A wish for `adapter` gives `target` where no adapter here has atomics (iWARP has
+  /// none) or the memory is read-only: atomics() says which it is. Atomics of 4 bytes are always executed by the
+  /// owner's CPU: never use both widths on one word.
+  std::optional<Atomics> atomics;
+};
+
 struct PutOptions {
   /// Adds 1 to this counter (0..65535) of the target's region when the payload is visible there.
   std::optional<std::uint16_t> notify;
@@ -44,6 +66,8 @@ class Region {
 
   const RemoteKey& key() const;
   std::span<std::byte> bytes() const;
+  /// Who executes 64-bit atomics.
+  Atomics atomics() const;
   /// Waits until counter `id` is at least `count`, then subtracts `count`. Throws Error.
   void wait_notify(std::uint16_t id, std::uint64_t count = 1);
   /// Subtracts and returns true if counter `id` is at least `count`; progresses once.
@@ -62,11 +86,15 @@ class ByteWindow {
   /// Bytes that rank `to` exposes.
   std::size_t size(Rank to) const;
   std::span<std::byte> local() const;
+  /// Who executes 64-bit atomics on the range of `to`.
+  Atomics atomics(Rank to) const;
 
   /// Out of bounds, misaligned atomics and wrong ranks are Error(invalid_argument) at the call.
   Request put_bytes(const void* data, std::size_t bytes, Rank to, std::size_t displacement, PutOptions options = {});
   Request get_bytes(void* data, std::size_t bytes, Rank from, std::size_t displacement);
-  /// Adds `operand`; the value before goes to *result (which may be null). 4 or 8 bytes wide.
+  /// Adds `operand`; the value before goes to *result (which may be null). 4 or 8 bytes wide. An atomic whose
+  /// connection fails while it is under way may have been executed or not: it is never repeated, its request fails with
+  /// Error(transport) or Error(peer_failed).
   Request fetch_add_bytes(std::uint64_t operand, std::uint64_t* result, std::size_t width, Rank to,
                           std::size_t displacement);
   /// Stores `desired` if the word equals `expected`; the value before goes to *result.

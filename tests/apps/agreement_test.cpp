@@ -27,6 +27,15 @@ TEST(Agreement, EachDifferenceIsNamedWithBothValues) {
       "the client; -n is 1000 at the server and 5 at the client. Start both with the same flags");
 }
 
+TEST(Agreement, AtomicsMatterToBoth) {
+  const Terms plain = terms({.test = "atomic_lat"}, "a");
+  EXPECT_EQ(disagreement(plain, terms({.test = "atomic_lat", .atomic_type = "FETCH_AND_ADD"}, "b")), "");
+  EXPECT_NE(disagreement(plain, terms({.test = "atomic_lat", .atomic_type = "CMP_AND_SWAP"}, "b")).find("-A"),
+            std::string::npos);
+  EXPECT_NE(disagreement(plain, terms({.test = "atomic_lat", .atomics = "target"}, "b")).find("--atomics"),
+            std::string::npos);
+}
+
 TEST(Agreement, FlagsThatMatter) {
   const Terms plain = terms({.test = "write_bw"}, "a");
   const auto differs = [&plain](PerfWords words) {

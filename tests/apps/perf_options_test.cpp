@@ -44,6 +44,19 @@ TEST(PerfOptions, DefaultsPerTest) {
   EXPECT_FALSE(parse({"msg_rate"}).one_pair());
 }
 
+TEST(PerfOptions, AtomicsAreChosenByTypeAndByWhoExecutesThem) {
+  EXPECT_FALSE(parse({"atomic_lat"}).atomic.swaps);
+  EXPECT_EQ(parse({"atomic_lat"}).atomic.by, std::nullopt);
+  EXPECT_FALSE(parse({"atomic_lat", "-A", "FETCH_AND_ADD"}).atomic.swaps);
+  EXPECT_TRUE(parse({"atomic_lat", "-A", "CMP_AND_SWAP"}).atomic.swaps);
+  EXPECT_EQ(parse({"atomic_lat", "--atomics", "target"}).atomic.by, Atomics::target);
+  EXPECT_EQ(parse({"atomic_lat", "--atomics", "adapter"}).atomic.by, Atomics::adapter);
+  EXPECT_NE(usage_error({"atomic_lat", "-A", "SWAP"}), "accepted");
+  EXPECT_EQ(usage_error({"read_lat", "-A", "FETCH_AND_ADD"}), "read_lat: -A is for atomic_lat: which atomic");
+  EXPECT_EQ(usage_error({"read_lat", "--atomics", "target"}),
+            "read_lat: --atomics is for atomic_lat: who executes them");
+}
+
 TEST(PerfOptions, MemoryIsThatOfTheProgramsThatUseTheOperation) {
   for (const char* test : {"send_lat", "send_bw", "am_lat", "msg_rate", "wake_lat"})
     EXPECT_EQ(parse({test}).memory, MemoryKind::host) << test;

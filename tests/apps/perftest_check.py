@@ -90,6 +90,8 @@ for test, name in NAMES.items():
     else:
         (row,) = rows(client)
         check_bandwidth(row, 65536, 5000 if test == "write_bw" else 1000)
+_, client = good_pair("atomic_lat", "-A", "CMP_AND_SWAP", "-n", "50")
+expect("Atomic CMP_AND_SWAP Latency Test" in client and "atomics: executed by a CPU" in client, client)
 for test in NAMES:
     if test == "atomic_lat":
         continue

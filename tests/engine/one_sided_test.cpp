@@ -1,4 +1,5 @@
 // put, get, notifications, atomics, flush, fence: the wire messages, and the words of failures.
+#include <array>
 #include <cstring>
 #include <thread>
 
@@ -257,6 +258,28 @@ TEST(OneSided, GarbageIsNoKey) {
   EXPECT_THROW(core::decode_key(key), Error);
   key.bytes.fill(std::byte{0xff});
   EXPECT_THROW(core::decode_key(key), Error);
+}
+
+TEST(OneSided, AKeySaysWhoExecutesAtomics) {
+  Cluster cluster({.self = true});
+  core::Worker& worker = cluster.worker(0);
+  Bytes memory(8);
+  core::RegionEntry& entry = worker.regions().add(memory, worker.transports(), core::AtomicsDomain::adapter);
+  EXPECT_EQ(entry.domain(), core::AtomicsDomain::cpu) << "no transport here has an adapter";
+  entry.registrations[1].second.atomics = true;
+  for (const std::uint8_t place : std::array<std::uint8_t, 3>{0, 2, 3}) {
+    entry.adapter_key = place;  // as if registered there
+    const RemoteKey key = core::encode_key(entry, 0);
+    if (place > entry.registrations.size()) {
+      EXPECT_THROW(core::decode_key(key), Error);
+      continue;
+    }
+    EXPECT_EQ(core::decode_key(key).adapter_key, place);
+    EXPECT_EQ(core::decode_key(key).domain(), entry.domain());
+  }
+  worker.regions().remove(entry);
+  EXPECT_EQ(worker.regions().add(memory, worker.transports()).domain(), core::AtomicsDomain::cpu) << "slots are reused";
+  worker.regions().remove(entry);
 }
 
 }  // namespace

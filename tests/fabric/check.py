@@ -11,6 +11,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import atomics
 import bad_input
 import conformance
 import faults
@@ -20,7 +21,7 @@ import suites
 import two_drivers
 import weather
 
-MODULES = (bad_input, conformance, faults, isolated, suites, two_drivers, weather)
+MODULES = (atomics, bad_input, conformance, faults, isolated, suites, two_drivers, weather)
 
 
 def checks_of(module):

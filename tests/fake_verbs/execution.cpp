@@ -139,12 +139,10 @@ ibv_wc_status atomic(World& world, QueuePair& pair, QueuePair& peer, SendRequest
   if (data == nullptr) return refuse_access(world, peer);
   if (request.remote % 8 != 0 || reinterpret_cast<std::uintptr_t>(data) % 8 != 0) return refuse_request(world, peer);
   const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(data));
-  std::uint64_t before = request.compare_add;
-  if (request.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-    before = word.fetch_add(request.compare_add);
-  } else {
-    word.compare_exchange_strong(before, request.swap);
-  }
+  // In two steps, as adapters do it: atomic to other atomics of theirs (under the world's lock), not to a CPU's.
+  const bool add = request.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+  std::uint64_t before = word.load();
+  if (add || before == request.compare_add) word.store(add ? before + request.compare_add : request.swap);
   Pieces from;
   from.add(reinterpret_cast<std::byte*>(&before), 8);
   return respond(pair, request, from, local);

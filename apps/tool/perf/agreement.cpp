@@ -45,6 +45,9 @@ Terms terms_of(const PerfOptions& options, std::string host, std::string problem
   add("-b", switch_text(options.bidirectional));
   add("--check", fmt::format("{}", options.checks));
   add("--threads", fmt::format("{}", options.threads));
+  add("-A", options.atomic.swaps ? "CMP_AND_SWAP" : "FETCH_AND_ADD");
+  const std::optional<Atomics> by = options.atomic.by;
+  add("--atomics", !by ? "the default" : *by == Atomics::adapter ? "adapter" : "target");
   add("-q", number_text(options.adapter.queue_pairs));
   add("-R", switch_text(options.adapter.rdma_cm));
   return terms;

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 namespace godwit::apps {
 
@@ -17,6 +18,7 @@ struct Pair {
   Context& context;
   Communicator communicator;     // two ranks
   std::span<std::byte> out, in;  // buffers, as large as the largest size
+  AtomicChoice atomic = {};
 
   bool is_origin() const { return communicator.rank() == 0; }
   Rank other() const { return 1 - communicator.rank(); }
@@ -28,6 +30,8 @@ class Exchange {
 
   /// One ping-pong or one operation; both ranks call it.
   virtual void once(std::size_t bytes) = 0;
+  /// What only it knows of the way, for the heading; empty: nothing.
+  virtual std::string note() const { return {}; }
   /// Is once() a round trip, of which half counts?
   virtual bool round_trip() const noexcept = 0;
   /// Before a series of once() with this size; the caller's barrier follows. Both ranks call it.

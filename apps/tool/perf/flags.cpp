@@ -79,6 +79,15 @@ void add_run_flags(CLI::App& command, PerfWords& words) {
                   "read and atomics, else private)")
       ->check(CLI::IsMember({"private", "shared"}));
   command
+      .add_option("-A,--atomic_type", words.atomic_type,
+                  "atomic_lat: FETCH_AND_ADD (default) or CMP_AND_SWAP, each of which swaps")
+      ->check(CLI::IsMember({"FETCH_AND_ADD", "CMP_AND_SWAP"}));
+  command
+      .add_option("--atomics", words.atomics,
+                  "atomic_lat: who executes those of 8 bytes: target (a CPU), adapter (the target's, where it has "
+                  "atomics; default where verbs connects the two)")
+      ->check(CLI::IsMember({"target", "adapter"}));
+  command
       .add_option("--thread-mode", words.thread_mode,
                   "single or multiple: as ThreadMode of the context (default single; with --threads multiple)")
       ->check(CLI::IsMember({"single", "multiple"}));

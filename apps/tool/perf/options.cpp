@@ -85,6 +85,9 @@ void check_applies(const PerfOptions& options, const PerfWords& words) {
   only_for(words.connect && !latency, "--connect", "the latency tests: all ranks of this one measure");
   only_for(words.threads > 1 && (!bandwidth || options.test.exchanged != Exchanged::send), "--threads",
            "msg_rate and send_bw");
+  const bool atomic = options.test.exchanged == Exchanged::atomic;
+  only_for(!words.atomic_type.empty() && !atomic, "-A", "atomic_lat: which atomic");
+  only_for(!words.atomics.empty() && !atomic, "--atomics", "atomic_lat: who executes them");
   only_for(words.idle_ms && options.test.measured != Measured::wake, "--idle-ms", "wake_lat");
   if (words.threads > 1 && words.thread_mode == "single")
     throw UsageError(fmt::format("--threads {}: several threads need --thread-mode multiple", words.threads));
@@ -149,12 +152,14 @@ PerfOptions perf_options(const PerfWords& words, bool in_job) {
                       .json_to_stdout = words.json_to_stdout,
                       .json_file = json_file(words),
                       .html_file = words.html_file,
+                      .atomic = {.swaps = words.atomic_type == "CMP_AND_SWAP"},
                       .adapter = words.adapter,
                       .server = words.server,
                       .port = static_cast<std::uint16_t>(words.port)};
   adapter_options(words.adapter);  // throws for what cannot be
   check_sizes(test, options.sizes);
   check_applies(options, words);
+  if (!words.atomics.empty()) options.atomic.by = words.atomics == "adapter" ? Atomics::adapter : Atomics::target;
   if (!words.memory.empty()) options.memory = words.memory == "shared" ? MemoryKind::shared : MemoryKind::host;
   if (words.thread_mode == "multiple" || words.threads > 1) options.thread_mode = ThreadMode::multiple;
   return options;

@@ -4,6 +4,7 @@
 #include "common/sizes.hpp"
 
 #include <godwit/types.hpp>
+#include <godwit/window.hpp>
 
 #include <cstdint>
 #include <map>
@@ -47,6 +48,12 @@ struct AdapterWords {
 /// The options of a context that these stand for, by name without prefix. Throws UsageError.
 std::map<std::string, std::string> adapter_options(const AdapterWords& words);
 
+/// What atomic_lat does, and who executes it; nothing: the adapter where verbs connects the two.
+struct AtomicChoice {
+  bool swaps = false;
+  std::optional<Atomics> by = {};
+};
+
 struct PerfOptions {
   PerfTest test;
   Form form = Form::own;
@@ -66,6 +73,7 @@ struct PerfOptions {
   bool each_sample = false, unsorted = false;  // -H, -U
   bool json_to_stdout = false;
   std::string json_file = {}, html_file = {};
+  AtomicChoice atomic = {};
   AdapterWords adapter = {};
   std::string server = {};  // at a client without a launcher
   std::uint16_t port = 18515;
@@ -83,7 +91,7 @@ struct PerfOptions {
 struct PerfWords {
   std::string test = {}, server = {}, size = {}, sizes = {};
   std::string json_file = {}, html_file = {}, perftest_json_file = {}, memory = {}, thread_mode = {}, table = {},
-              connection = {};
+              connection = {}, atomic_type = {}, atomics = {};
   bool all_sizes = false, bidirectional = false, connect = false, each_sample = false, unsorted = false;
   bool perftest_json = false, json_to_stdout = false, any_frequency = false;
   int iterations = 0, checks = 1, threads = 1, port = 18515;

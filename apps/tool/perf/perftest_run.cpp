@@ -48,7 +48,6 @@ class PerftestRun {
     pair_.barrier();
     if (pair_.rank() == 1) facts_ = gather_facts(seats, note);
     pair_.barrier();
-    if (!options_.json_to_stdout) print(perftest_heading(options_, facts_));
     measure_sizes();
     if (!options_.json_to_stdout) print(perftest_rule());
     write_report(seats);
@@ -71,7 +70,7 @@ class PerftestRun {
       }
     };
     // By the job's ranks, as the line on the route has them.
-    add_lines(protocol_lines(context_.world(), 1 - context_.rank(), operations_of(options_.test.exchanged)));
+    add_lines(protocol_lines(context_.world(), 1 - context_.rank(), operations_of(options_)));
     add_lines(sharing_lines(seats, 2));
     if (!note.empty()) facts.lines.push_back(note);
     return facts;
@@ -80,8 +79,14 @@ class PerftestRun {
   void measure_sizes() {
     const std::size_t capacity = std::max<std::size_t>(options_.sizes.largest(), 64);
     const Buffer out = make_buffer(capacity, options_.memory), in = make_buffer(capacity, options_.memory);
-    Pair pair{.context = context_, .communicator = pair_, .out = {out.get(), capacity}, .in = {in.get(), capacity}};
+    Pair pair{.context = context_,
+              .communicator = pair_,
+              .out = {out.get(), capacity},
+              .in = {in.get(), capacity},
+              .atomic = options_.atomic};
     const auto exchange = make_exchange(options_.test.exchanged, pair);
+    if (const std::string note = exchange->note(); !note.empty()) facts_.lines.push_back(note);
+    if (!options_.json_to_stdout) print(perftest_heading(options_, facts_));
     options_.sizes.for_each([&](std::size_t bytes) { measure(bytes, *exchange); });
     pair_.barrier();  // nobody's window goes while the other one may still reach for it
   }

@@ -15,6 +15,9 @@ constexpr int width = 87;
 std::string title_of(const PerfOptions& options) {
   std::string title(options.test.title);
   if (options.bidirectional) title.insert(title.find("BW"), "Bidirectional ");
+  constexpr std::string_view add = "FETCH_AND_ADD";
+  if (const auto at = title.find(add); options.atomic.swaps && at != title.npos)
+    title.replace(at, add.size(), "CMP_AND_SWAP");
   return title;
 }
 

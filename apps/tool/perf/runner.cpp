@@ -68,10 +68,10 @@ class PerfRun {
     if (world_.rank() != 0) return {};
     std::string text = fmt::format("{}\n# {}: {}\n{}\n", context_.banner(), options_.test.name, options_.test.help,
                                    options_line(options_));
-    text += protocol_lines(world_, peer_of_first(), operations_of(options_.test.exchanged));
+    text += protocol_lines(world_, peer_of_first(), operations_of(options_));
     text += seat_lines(seats) + sharing_lines(seats, options_.one_pair() ? 2 : seats.size());
     if (!note.empty()) text += fmt::format("# {}\n", note);
-    return text + perf_heading(options_.test.measured);
+    return text;
   }
 
   /// Ranks from 2 on exchange a message with rank 0.
@@ -95,10 +95,16 @@ class PerfRun {
     for (std::size_t i = 0; i < threads; ++i) {
       std::byte* const out = buffers.emplace_back(make_buffer(capacity, options_.memory)).get();
       std::byte* const in = buffers.emplace_back(make_buffer(capacity, options_.memory)).get();
-      Pair pair{.context = context_, .communicator = make_pair(team_), .out = {out, capacity}, .in = {in, capacity}};
+      Pair pair{.context = context_,
+                .communicator = make_pair(team_),
+                .out = {out, capacity},
+                .in = {in, capacity},
+                .atomic = options_.atomic};
       Lane& lane = lanes.emplace_back(Lane{.pair = std::move(pair), .exchange = {}});
       lane.exchange = make_exchange(options_.test.exchanged, lane.pair);
     }
+    if (const std::string note = lanes.front().exchange->note(); !note.empty()) print(fmt::format("# {}\n", note));
+    print(perf_heading(options_.test.measured));
     options_.sizes.for_each([&](std::size_t bytes) { measure(bytes, lanes); });
   }
 

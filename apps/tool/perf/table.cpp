@@ -28,15 +28,15 @@ std::string options_line(const PerfOptions& options) {
   return text;
 }
 
-std::vector<std::string> operations_of(Exchanged exchanged) {
-  switch (exchanged) {
+std::vector<std::string> operations_of(const PerfOptions& options) {
+  switch (options.test.exchanged) {
     case Exchanged::send: return {"send"};
     case Exchanged::put:
     case Exchanged::write:
     case Exchanged::watched_put: return {"put"};
     case Exchanged::get: return {"get"};
     case Exchanged::active: return {"active message"};
-    case Exchanged::atomic: return {"fetch_add"};
+    case Exchanged::atomic: return {options.atomic.swaps ? "compare_swap" : "fetch_add"};
   }
   return {};
 }

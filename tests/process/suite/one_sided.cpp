@@ -8,7 +8,9 @@
 namespace suite {
 namespace {
 
+using godwit::Atomics;
 using godwit::ErrorCode;
+using godwit::RegionOptions;
 using godwit::Request;
 using godwit::Window;
 
@@ -116,10 +118,10 @@ TYPED_TEST(OneSided, EveryRankPutsAndGetsEverywhere) {
 }
 
 template <class Word>
-void check_fetch_add() {
+void check_fetch_add(const RegionOptions& options = {}) {
   constexpr int per_rank = 200;
   godwit::shared_vector<Word> memory(4);
-  Window<Word> window = world().window(memory);
+  Window<Word> window = world().window(memory, options);
   std::vector<Word> mine;
   for (int i = 0; i < per_rank; ++i) mine.push_back(window.fetch_add(1, 0, 3));
   EXPECT_TRUE(std::is_sorted(mine.begin(), mine.end()));
@@ -143,10 +145,10 @@ TEST(Atomics, FetchAddOnPrivateMemoryWrapsAround) {
 }
 
 template <class Word>
-void check_lock() {
+void check_lock(const RegionOptions& options = {}) {
   constexpr int per_rank = 50;
   godwit::shared_vector<Word> memory(2);  // lock, counter
-  Window<Word> window = world().window(memory);
+  Window<Word> window = world().window(memory, options);
   for (int i = 0; i < per_rank; ++i) {
     while (window.compare_swap(0, static_cast<Word>(rank() + 1), 0, 0) != 0) {
     }
@@ -166,6 +168,32 @@ void check_lock() {
 
 TEST(Atomics, CompareSwapLockGuardsACounter64) { check_lock<std::uint64_t>(); }
 TEST(Atomics, CompareSwapLockGuardsACounter32) { check_lock<std::int32_t>(); }
+
+// Where the owner has no adapter with atomics they are the target's.
+const RegionOptions by_adapter{.atomics = Atomics::adapter};
+
+TEST(AtomicsByAdapters, FetchAddReturnsEachValueOnce64) { check_fetch_add<std::uint64_t>(by_adapter); }
+TEST(AtomicsByAdapters, FetchAddReturnsEachValueOnce32) { check_fetch_add<std::uint32_t>(by_adapter); }
+TEST(AtomicsByAdapters, CompareSwapLockGuardsACounter64) { check_lock<std::uint64_t>(by_adapter); }
+
+TEST(AtomicsByAdapters, TheDomainIsTheOwners) {
+  const bool is_mine = rank() == 0;
+  std::vector<std::uint64_t> memory(1);
+  Window<std::uint64_t> window = world().window(memory, {.atomics = is_mine ? Atomics::adapter : Atomics::target});
+  for (int to = 1; to < size(); ++to) EXPECT_EQ(window.atomics(to), Atomics::target);
+  std::uint8_t domain = static_cast<std::uint8_t>(window.atomics(0)), greatest = domain, least = domain;
+  world().allreduce(greatest, godwit::max);
+  world().allreduce(least, godwit::min);
+  EXPECT_EQ(greatest, least) << "all see the same";
+  const godwit::Region region = world().region(memory, by_adapter);
+  EXPECT_TRUE(!is_mine || region.atomics() == window.atomics(0)) << "the same memory, the same adapter";
+  EXPECT_EQ(error_of([&] { window.atomics(size()); }), ErrorCode::invalid_argument);
+  for (int to = 0; to < size(); ++to) window.fetch_add(1, to);
+  window.fence();
+  world().barrier();
+  EXPECT_EQ(memory[0], static_cast<std::uint64_t>(size()));
+  window.free();
+}
 
 TEST(Regions, KeyIsAValueThatCanBeSent) {
   std::vector<int> memory(1000, -1);
