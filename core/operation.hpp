@@ -110,6 +110,7 @@ inline void OperationFields::reset() noexcept {
   if (has_second_half()) {
     std::memset(bytes + half, 0, half);
     width = as_new.width;
+    domain = as_new.domain;
   }
   std::memset(bytes, 0, half);
   state = as_new.state;
