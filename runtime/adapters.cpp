@@ -2,6 +2,8 @@
 
 #include <godwit/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -33,11 +35,19 @@ Adapters find_adapters() {
   for (const verbs::DeviceFacts& facts : devices)
     result.adapters.push_back({facts, std::vector<PortUse>(facts.ports.size())});
   try {
-    verbs::PortChoices choices =
-        verbs::choose_ports(devices, options->get<verbs::VerbsOptions>(), verbs::placement_here());
-    for (verbs::PortChoice& choice : choices.ports)
-      use_of(result.adapters, choice.device, choice.port) = {
-          true, choice.gid ? std::optional(choice.gid->index) : std::nullopt, std::move(choice.reason)};
+    const auto& verbs_options = options->get<verbs::VerbsOptions>();
+    verbs::PortChoices choices = verbs::choose_ports(devices, verbs_options, verbs::placement_here());
+    const std::size_t rails = verbs::rails_in_use(devices, choices.ports, verbs_options);
+    for (std::size_t i = 0; i < choices.ports.size(); ++i) {
+      verbs::PortChoice& choice = choices.ports[i];
+      PortUse& use = use_of(result.adapters, choice.device, choice.port);
+      use.used = i < rails;
+      if (choice.gid) use.gid_index = choice.gid->index;
+      if (use.used && rails > 1) use.rail = static_cast<unsigned>(i);
+      use.reason = use.used ? std::move(choice.reason)
+                            : fmt::format("it could be, but {} ({}) {} in use already", rails,
+                                          verbs_options.rails.origin(), rails == 1 ? "is" : "are");
+    }
     for (verbs::PortLeftOut& left : choices.left_out)
       use_of(result.adapters, left.device, left.port).reason = std::move(left.reason);
     result.warnings = std::move(choices.warnings);

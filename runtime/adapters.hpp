@@ -13,7 +13,8 @@ namespace godwit::runtime {
 struct PortUse {
   bool used = false;
   std::optional<unsigned> gid_index;
-  std::string reason;  // why it is used, or why not; empty if Adapters::problem is not
+  std::string reason;              // why it is used, or why not; empty if Adapters::problem is not
+  std::optional<unsigned> rail{};  // its number among those used, if there are several
 };
 
 struct Adapter {

@@ -47,13 +47,15 @@ AdapterSettings AdapterSettings::from(const VerbsOptions& options) {
 }
 
 Adapter::Adapter(core::Services& services, Api& api, const DeviceFacts& device, const PortChoice& choice,
-                 const AdapterSettings& settings)
+                 const AdapterSettings& settings, unsigned rail)
     : api_(api),
       log_(services.log),
       settings_(settings),
+      rail_(rail),
       name_(fmt::format("{}:{}", device.name, choice.port)),
       reason_(choice.reason),
       port_(static_cast<std::uint8_t>(choice.port)),
+      inline_bytes_(settings.inline_bytes),
       iwarp_(device.protocol == Protocol::iwarp),
       atomics_(device.atomics && !iwarp_) {
   if (const Status status = prepare_for_fork(api); !status) services.log.warn("{}: {}", name_, status.message());
@@ -61,7 +63,6 @@ Adapter::Adapter(core::Services& services, Api& api, const DeviceFacts& device, 
   describe(device, choice);
   make_queues();
   if (iwarp_) make_flush_words();
-  registrar_ = std::make_unique<Registrar>(api, domain_.get(), services.options.get<VerbsOptions>(), services.log);
 }
 
 Adapter::~Adapter() = default;
@@ -93,6 +94,8 @@ void Adapter::describe(const DeviceFacts& device, const PortChoice& choice) {
   end_.lid = port->lid;
   end_.link = port->link;
   end_.mtu = choice.mtu;
+  rail_end_ = {choice.rail, device.protocol, port->link, port->rate_Gbps, {}, choice.distance};
+  if (choice.gid && !iwarp_) rail_end_.gids.push_back(*choice.gid);
   end_.max_reads = static_cast<std::uint8_t>(std::clamp(device.max_reads, 1U, 16U));
   usual_receives_ = std::min(settings_.usual_receives, device.max_srq_requests);
   const std::uint32_t entries = std::min(most_completions, device.max_completions);
@@ -131,8 +134,7 @@ void Adapter::make_queues() {
   shared.attr.max_sge = 1;
   receive_queue_ = {api_, api_.create_srq(domain_.get(), &shared)};
   if (!receive_queue_) refuse("no shared receive queue");
-  send_buffers_.emplace(api_, domain_.get(), frame_bytes(), sink_access());
-  receive_buffers_.emplace(api_, domain_.get(), frame_bytes());
+  receive_buffers_.emplace(Domains(api_, {domain_.get()}), frame_bytes());
 }
 
 void Adapter::make_flush_words() {
@@ -149,7 +151,7 @@ int Adapter::post_again(std::span<Buffer* const> buffers) noexcept {
   while (!buffers.empty()) {
     const std::size_t n = std::min(at_once, buffers.size());
     for (std::size_t i = 0; i < n; ++i) {
-      places[i] = {reinterpret_cast<std::uint64_t>(buffers[i]->data), frame_bytes(), buffers[i]->lkey};
+      places[i] = {reinterpret_cast<std::uint64_t>(buffers[i]->data), frame_bytes(), buffers[i]->lkey.on(0)};
       requests[i] = {receive_id(buffers[i]), i + 1 < n ? &requests[i + 1] : nullptr, &places[i], 1};
     }
     ibv_recv_wr* refused = nullptr;
@@ -164,6 +166,17 @@ std::uint32_t Adapter::reserve_receives() {
   const std::uint32_t left = usual_receives_ > reserved_ ? usual_receives_ - reserved_ : 0;
   const std::uint32_t wanted = settings_.credits + credit_frames;
   const std::uint32_t granted = std::min(wanted, std::max(left / 4, fewest_credits + credit_frames));
+  reserve(granted);
+  return granted - credit_frames;
+}
+
+void Adapter::reserve_receives(std::uint32_t credits) {
+  const std::lock_guard lock(receive_mutex_);
+  reserve(credits + credit_frames);
+}
+
+// Under receive_mutex_.
+void Adapter::reserve(std::uint32_t granted) {
   if (reserved_ <= most_receives_ && reserved_ + granted > most_receives_)
     log_.warn(
         "{}: with so many peers it has fewer receives than they may use ({}). If all send at once some wait, which "
@@ -185,7 +198,6 @@ std::uint32_t Adapter::reserve_receives() {
     throw Error(ErrorCode::transport, fmt::format("{}: the shared receive queue takes no receive: {}; see `dmesg`",
                                                   name_, std::strerror(error)));
   }
-  return granted - credit_frames;
 }
 
 void Adapter::release_receives(std::uint32_t credits) noexcept {
@@ -194,6 +206,7 @@ void Adapter::release_receives(std::uint32_t credits) noexcept {
 }
 
 std::string Adapter::look_again() {
+  if (gone()) return gone_;
   ibv_port_attr attributes{};
   if (api_.query_port(context_.get(), port_, &attributes) != 0 || attributes.state != IBV_PORT_ACTIVE)
     return name_ + ": the port is down (`godwit ibstat`, cable, switch, `ip link`)";

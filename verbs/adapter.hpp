@@ -5,8 +5,9 @@
 #include "core/services.hpp"
 #include "verbs/buffers.hpp"
 #include "verbs/choice.hpp"
+#include "verbs/handle.hpp"
 #include "verbs/options.hpp"
-#include "verbs/registrar.hpp"
+#include "verbs/rails.hpp"
 #include "verbs/wire.hpp"
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace godwit::verbs {
 
@@ -35,9 +37,9 @@ struct AdapterSettings {
 
 class Adapter {
  public:
-  /// Opens the port. Throws Error(transport) or Error(no_memory).
+  /// Opens the port, as our rail number `rail`. Throws Error(transport) or Error(no_memory).
   Adapter(core::Services& services, Api& api, const DeviceFacts& device, const PortChoice& choice,
-          const AdapterSettings& settings);
+          const AdapterSettings& settings, unsigned rail = 0);
   ~Adapter();
   Adapter(const Adapter&) = delete;
   Adapter& operator=(const Adapter&) = delete;
@@ -45,12 +47,17 @@ class Adapter {
   // --- constant ---
   Api& api() const noexcept { return api_; }
   const AdapterSettings& settings() const noexcept { return settings_; }
+  unsigned rail() const noexcept { return rail_; }  // position among those in use
+  std::string_view device_name() const noexcept { return std::string_view(name_).substr(0, name_.rfind(':')); }
   const std::string& name() const noexcept { return name_; }  // "mlx5_0:1"
   /// "mlx5_0:1, GID 3 10.1.2.3 (RoCE v2)"
   const std::string& about() const noexcept { return about_; }
   /// Why this port and this GID.
   const std::string& reason() const noexcept { return reason_; }
   std::uint8_t port() const noexcept { return port_; }
+  /// What queue pairs take into a work request, at most: bytes.
+  std::uint32_t inline_bytes() const noexcept { return inline_bytes_; }
+  void limit_inline(std::uint32_t bytes) noexcept { inline_bytes_ = bytes; }  // before the control plane starts
   bool iwarp() const noexcept { return iwarp_; }
   /// It executes 64-bit atomics on registered memory, and asks others to.
   bool atomics() const noexcept { return atomics_; }
@@ -71,6 +78,8 @@ class Adapter {
   unsigned gid_index() const noexcept { return gid_index_; }
   std::size_t max_message() const noexcept { return max_message_; }  // of the port, bytes
   double bandwidth_Bps() const noexcept { return bandwidth_Bps_; }
+  /// This port among those of the host.
+  const RailEnd& rail_end() const noexcept { return rail_end_; }
   /// This port as an end of a queue pair, without the pair's own numbers.
   const PairAddress& end() const noexcept { return end_; }
   /// Longest frame that is received.
@@ -84,13 +93,14 @@ class Adapter {
   std::uint32_t send_budget() const noexcept { return send_budget_; }
 
   // --- the worker ---
-  Registrar& registrar() noexcept { return *registrar_; }
-  BufferPool& send_buffers() noexcept { return *send_buffers_; }
   /// Buffers of completed receives go back into the queue, several with one call. 0, or an errno value: the queue has
   /// room for every buffer that there is, so only an adapter that has failed refuses.
   [[nodiscard]] int post_again(std::span<Buffer* const> buffers) noexcept;
 
   // --- the service thread ---
+  /// It will not work any more; `why` in words.
+  void give_up(std::string why) { gone_ = std::move(why); }
+  bool gone() const noexcept { return !gone_.empty(); }
   /// Empty: the port can be used just now, and end() and gid_index() are as they are now: a port that was down may have
   /// got another LID, and its GID another place. Else why not.
   std::string look_again();
@@ -98,6 +108,8 @@ class Adapter {
   // --- any thread ---
   /// Receive buffers for one more peer: how many frames it may have under way. Throws Error(no_memory).
   std::uint32_t reserve_receives();
+  /// The same for exactly so many.
+  void reserve_receives(std::uint32_t credits);
   void release_receives(std::uint32_t credits) noexcept;
   /// Buffers in the receive queue or being read.
   std::size_t receives() const noexcept;
@@ -107,13 +119,18 @@ class Adapter {
   void describe(const DeviceFacts& device, const PortChoice& choice);
   void make_queues();
   void make_flush_words();
+  void reserve(std::uint32_t receives);
   [[noreturn]] void refuse(const char* what) const;
 
   Api& api_;
   core::Log& log_;
   const AdapterSettings settings_;
+  const unsigned rail_;
+  RailEnd rail_end_;
+  std::string gone_;  // the service thread's
   std::string name_, about_, reason_;
   std::uint8_t port_ = 1;
+  std::uint32_t inline_bytes_ = 0;
   bool global_route_ = false;
   bool iwarp_ = false;
   bool atomics_ = false;
@@ -135,8 +152,6 @@ class Adapter {
   ChannelHandle channel_;
   CompletionQueueHandle completions_;
   SharedReceiveHandle receive_queue_;
-  std::unique_ptr<Registrar> registrar_;
-  std::optional<BufferPool> send_buffers_;
   mutable std::mutex receive_mutex_;
   std::optional<BufferPool> receive_buffers_;  // under receive_mutex_
   std::uint32_t reserved_ = 0;                 // under receive_mutex_

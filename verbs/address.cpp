@@ -1,9 +1,6 @@
 #include "verbs/address.hpp"
 
-#include "verbs/queue_pair.hpp"
 #include "verbs/wire.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -18,13 +15,9 @@ constexpr std::size_t most_hosts = 3;
 
 struct Layout {
   std::uint8_t version = protocol_version;
-  Protocol protocol{};
-  LinkLayer link{};
-  GidType gid_type{};
-  std::uint16_t port = 0;
   std::uint8_t hosts = 0;
-  std::uint8_t pad = 0;
-  Gid gid{};
+  std::uint16_t port = 0;
+  std::array<RailWire, most_rails_in_use> rails{};
 };
 static_assert(sizeof(Layout) + most_hosts * 16 <= 96);
 
@@ -36,29 +29,39 @@ std::optional<std::array<std::uint8_t, 16>> parse(const std::string& text) {
   return link_local ? std::nullopt : std::optional(bytes);
 }
 
-const char* words(Protocol protocol, LinkLayer link) {
-  if (protocol == Protocol::iwarp) return "iWARP";
-  return link == LinkLayer::ethernet ? "RoCE" : "InfiniBand";
-}
-
-const char* words(GidType type) {
-  return type == GidType::roce_v1 ? "RoCE v1" : type == GidType::roce_v2 ? "RoCE v2" : "InfiniBand";
-}
-
-bool is_ipv4(const Gid& gid) {
-  constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(mapped.begin(), mapped.end(), gid.begin());
-}
-
 }  // namespace
+
+std::array<RailWire, most_rails_in_use> to_wire(std::span<const RailEnd> rails) {
+  std::array<RailWire, most_rails_in_use> wire{};
+  const auto byte = [](unsigned value) { return static_cast<std::uint8_t>(std::min(value, 255U)); };
+  for (std::size_t i = 0; i < std::min(rails.size(), wire.size()); ++i) {
+    const RailEnd& end = rails[i];
+    const GidEntry gid = end.gids.empty() ? GidEntry{} : end.gids.front();
+    const unsigned kind = 1U | (end.protocol == Protocol::iwarp ? 2U : 0) | (end.link == LinkLayer::ethernet ? 4U : 0) |
+                          static_cast<unsigned>(gid.type) << 3;
+    wire[i] = {gid.gid, byte(kind), byte(gid.prefix_bits), byte(end.rail), byte(end.distance)};
+  }
+  return wire;
+}
+
+std::vector<RailEnd> from_wire(std::span<const RailWire> wire) {
+  std::vector<RailEnd> rails;
+  for (const RailWire& one : wire) {
+    if (one.kind == 0) break;
+    RailEnd& end = rails.emplace_back();
+    end.rail = one.number;
+    end.protocol = (one.kind & 2U) != 0 ? Protocol::iwarp : Protocol::infiniband;
+    end.link = (one.kind & 4U) != 0 ? LinkLayer::ethernet : LinkLayer::infiniband;
+    end.distance = one.distance;
+    if (one.gid != Gid{}) end.gids.push_back({0, one.gid, static_cast<GidType>(one.kind >> 3), {}, one.prefix_bits});
+  }
+  return rails;
+}
 
 std::vector<std::byte> encode(const TransportAddress& address) {
   Layout layout;
-  layout.protocol = address.protocol;
-  layout.link = address.link;
-  layout.gid_type = address.gid_type;
   layout.port = address.port;
-  layout.gid = address.gid;
+  layout.rails = to_wire(address.rails);
   layout.hosts = static_cast<std::uint8_t>(std::min(most_hosts, address.hosts.size()));
   std::vector<std::byte> bytes(sizeof layout + std::size_t{layout.hosts} * 16);
   std::memcpy(bytes.data(), &layout, sizeof layout);
@@ -73,7 +76,7 @@ std::optional<TransportAddress> decode_address(std::span<const std::byte> bytes)
   std::memcpy(&layout, bytes.data(), sizeof layout);
   if (layout.version != protocol_version || bytes.size() != sizeof layout + std::size_t{layout.hosts} * 16)
     return std::nullopt;
-  TransportAddress address{layout.protocol, layout.link, layout.gid_type, layout.gid, layout.port, {}};
+  TransportAddress address{from_wire(layout.rails), layout.port, {}};
   address.hosts.resize(layout.hosts);
   for (std::size_t i = 0; i < layout.hosts; ++i)
     std::memcpy(address.hosts[i].data(), bytes.data() + sizeof layout + i * 16, 16);
@@ -91,23 +94,6 @@ std::vector<std::array<std::uint8_t, 16>> reachable_hosts(std::span<const core::
   for (const auto& [rank, bytes] : ranked)
     if (rank < 2 || hosts.empty()) hosts.push_back(bytes);
   return hosts;
-}
-
-std::string cannot_connect(const TransportAddress& here, const TransportAddress& there) {
-  if (here.protocol != there.protocol || here.link != there.link)
-    return fmt::format("here {}, there {}", words(here.protocol, here.link), words(there.protocol, there.link));
-  if (here.link == LinkLayer::ethernet && here.protocol == Protocol::infiniband && here.gid_type != there.gid_type)
-    return fmt::format("GID types differ: here {} ({}), there {} ({}); GODWIT_IB_GID_INDEX chooses another",
-                       words(here.gid_type), to_text(here.gid), words(there.gid_type), to_text(there.gid));
-  if (here.link == LinkLayer::ethernet && here.protocol == Protocol::infiniband &&
-      is_ipv4(here.gid) != is_ipv4(there.gid))
-    return fmt::format(
-        "GIDs of IPv4 and IPv6 do not reach each other: here {}, there {}; give both network interfaces "
-        "addresses of the same kind, or GODWIT_IB_GID_INDEX chooses another (`godwit ibstat` lists them)",
-        to_text(here.gid), to_text(there.gid));
-  if (here.link == LinkLayer::infiniband && !std::equal(here.gid.begin(), here.gid.begin() + 8, there.gid.begin()))
-    return fmt::format("other InfiniBand subnet (GIDs {} and {})", to_text(here.gid), to_text(there.gid));
-  return {};
 }
 
 }  // namespace godwit::verbs

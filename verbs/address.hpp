@@ -1,9 +1,11 @@
-// What a card says of the verbs transport: how the side channel is reached, and what the port speaks. Pure.
+// What a card says of the verbs transport: how the side channel is reached, and what the ports speak. Pure.
 #pragma once
 
 #include "core/interfaces.hpp"
-#include "verbs/facts.hpp"
+#include "verbs/rails.hpp"
+#include "verbs/wire.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,10 +16,7 @@
 namespace godwit::verbs {
 
 struct TransportAddress {
-  Protocol protocol = Protocol::infiniband;
-  LinkLayer link = LinkLayer::infiniband;
-  GidType gid_type = GidType::infiniband;
-  Gid gid{};
+  std::vector<RailEnd> rails;                       // in use, best first
   std::uint16_t port = 0;                           // TCP, of the side channel
   std::vector<std::array<std::uint8_t, 16>> hosts;  // IPv6 or IPv4-mapped, best first
 };
@@ -32,7 +31,8 @@ std::optional<TransportAddress> decode_address(std::span<const std::byte> bytes)
 std::vector<std::array<std::uint8_t, 16>> reachable_hosts(std::span<const core::InterfaceAddress> interfaces,
                                                           const std::string& net_device);
 
-/// Can a queue pair connect the two? Empty: yes, else why not.
-std::string cannot_connect(const TransportAddress& here, const TransportAddress& there);
+/// Of each rail its first GID, and no rate: both ends know the same of it.
+std::array<RailWire, most_rails_in_use> to_wire(std::span<const RailEnd> rails);
+std::vector<RailEnd> from_wire(std::span<const RailWire> wire);
 
 }  // namespace godwit::verbs

@@ -69,29 +69,30 @@ void AsyncEvents::handle(const ibv_async_event& event, std::uint32_t pair) {
   const std::string& name = adapter_.name();
   switch (event.event_type) {
     case IBV_EVENT_QP_FATAL:
-      return owner_.on_pair_failed(pair, fmt::format("{}: the adapter reports a fatal error of the queue pair", name),
-                                   true);
+      return owner_.on_pair_failed(adapter_, pair,
+                                   fmt::format("{}: the adapter reports a fatal error of the queue pair", name), true);
     case IBV_EVENT_QP_REQ_ERR:
-      return owner_.on_pair_failed(pair, fmt::format("{}: a request of the peer was invalid", name), false);
+      return owner_.on_pair_failed(adapter_, pair, fmt::format("{}: a request of the peer was invalid", name), false);
     case IBV_EVENT_QP_ACCESS_ERR:
       return owner_.on_pair_failed(
-          pair,
+          adapter_, pair,
           fmt::format("{}: the peer used an address or key that it may not: a window or region freed too early, "
                       "or out of its bounds",
                       name),
           false);
-    case IBV_EVENT_CQ_ERR: return owner_.on_adapter_failed(name + ": the completion queue overran or failed");
-    case IBV_EVENT_SRQ_ERR: return owner_.on_adapter_failed(name + ": the shared receive queue failed");
+    case IBV_EVENT_CQ_ERR: return owner_.on_adapter_failed(adapter_, name + ": the completion queue overran or failed");
+    case IBV_EVENT_SRQ_ERR: return owner_.on_adapter_failed(adapter_, name + ": the shared receive queue failed");
     case IBV_EVENT_DEVICE_FATAL:
-      return owner_.on_adapter_failed(name + ": the adapter failed or was removed (`dmesg`)");
+      return owner_.on_adapter_failed(adapter_, name + ": the adapter failed or was removed (`dmesg`)");
     case IBV_EVENT_PORT_ERR:
-      return log_.warn(
-          "verbs: {}: the port is down; transfers fail after the retransmissions if it does not come back "
-          "(`godwit ibstat`, cable, switch, `ip link`)",
-          name);
-    case IBV_EVENT_PORT_ACTIVE: log_.warn("verbs: {}: the port is up again", name); return owner_.on_port_active();
+      log_.warn("verbs: {}: the port is down (`godwit ibstat`, cable, switch, `ip link`)", name);
+      return owner_.on_port_down(adapter_);
+    case IBV_EVENT_PORT_ACTIVE:
+      log_.warn("verbs: {}: the port is up again", name);
+      return owner_.on_port_changed(adapter_);
     case IBV_EVENT_GID_CHANGE:
-      return log_.info("verbs: {}: its GID table has changed; connections use the GID that they were made with", name);
+      log_.info("verbs: {}: its GID table has changed; connections use the GID that they were made with", name);
+      return owner_.on_port_changed(adapter_);
     default: return log_.debug("verbs: {}: {}", name, ibv_event_type_str(event.event_type));
   }
 }

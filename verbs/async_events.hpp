@@ -17,10 +17,12 @@ class AsyncEvents {
  public:
   struct Owner {
     /// A queue pair failed; `why` in words. `may_pass`: a fresh one may work.
-    virtual void on_pair_failed(std::uint32_t number, const std::string& why, bool may_pass) = 0;
-    virtual void on_port_active() = 0;
-    /// Nothing works any more.
-    virtual void on_adapter_failed(const std::string& why) = 0;
+    virtual void on_pair_failed(Adapter& adapter, std::uint32_t number, const std::string& why, bool may_pass) = 0;
+    virtual void on_port_down(Adapter& adapter) = 0;
+    /// It may work again: it is up, or its GIDs have changed.
+    virtual void on_port_changed(Adapter& adapter) = 0;
+    /// Nothing of it works any more.
+    virtual void on_adapter_failed(Adapter& adapter, const std::string& why) = 0;
 
    protected:
     ~Owner() = default;

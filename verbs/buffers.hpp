@@ -1,7 +1,7 @@
-// Registered buffers of one size: the adapter sends from them and receives into them.
+// Registered buffers of one size: adapters send from them and receive into them.
 #pragma once
 
-#include "verbs/handle.hpp"
+#include "verbs/domains.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,17 @@ struct Link;
 
 struct Buffer {
   std::byte* data = nullptr;
-  std::uint32_t lkey = 0;
+  Keys lkey;
 };
 
 /// Grows by chunks, never shrinks. Threads: one at a time.
 class BufferPool {
  public:
   /// Nothing is allocated yet.
-  BufferPool(Api& api, ibv_pd* domain, std::size_t buffer_bytes, int access = IBV_ACCESS_LOCAL_WRITE);
+  BufferPool(Domains domains, std::size_t buffer_bytes, int access = IBV_ACCESS_LOCAL_WRITE);
+  ~BufferPool();
+  BufferPool(const BufferPool&) = delete;
+  BufferPool& operator=(const BufferPool&) = delete;
 
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   std::size_t count() const noexcept { return count_; }
@@ -41,11 +44,10 @@ class BufferPool {
  private:
   struct Chunk {
     std::unique_ptr<std::byte[], void (*)(std::byte*)> memory;
-    RegionHandle region;
+    Pinned pinned;
   };
 
-  Api& api_;
-  ibv_pd* const domain_;
+  Domains domains_;
   const std::size_t buffer_bytes_;
   const int access_;
   std::vector<Chunk> chunks_;

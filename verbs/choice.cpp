@@ -124,6 +124,7 @@ PortChoice choose(const Candidate& candidate, const Candidate& best, std::size_t
   choice.device = candidate.position;
   choice.port = candidate.port->number;
   choice.rail = candidate.rail;
+  choice.distance = candidate.distance;
   GidChoice gid = choose_gid(*candidate.port, candidate.device->protocol, static_cast<int>(*options.gid_index),
                              candidate.name(), options.gid_index.origin());
   choice.reason = place_words(candidate, best, ports);
@@ -160,6 +161,30 @@ PortChoices choose_ports(std::span<const DeviceFacts> devices, const VerbsOption
   for (const Candidate& candidate : ports)
     result.ports.push_back(choose(candidate, ports.front(), usable, options, result.warnings));
   return result;
+}
+
+std::size_t rails_in_use(std::span<const DeviceFacts> devices, std::span<const PortChoice> ports,
+                         const VerbsOptions& options) {
+  if (ports.empty()) return 0;
+  const auto protocol = [&](const PortChoice& port) { return devices[port.device].protocol; };
+  const auto link = [&](const PortChoice& port) {
+    return std::ranges::find(devices[port.device].ports, port.port, &PortFacts::number)->link;
+  };
+  if (connects_by_rdma_cm(options, protocol(ports.front()))) return 1;
+  const auto most = std::min(ports.size(), static_cast<std::size_t>(*options.rails));
+  std::size_t count = 1;
+  while (count < most && protocol(ports[count]) == protocol(ports.front()) && link(ports[count]) == link(ports.front()))
+    ++count;
+  return count;
+}
+
+bool connects_by_rdma_cm(const VerbsOptions& options, Protocol protocol) {
+  const std::string& way = options.connect->value;
+  if (protocol == Protocol::iwarp && way == "exchange")
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}=exchange: iWARP adapters connect by rdma_cm only; GODWIT_IB_HCA chooses other adapters",
+                            options.connect.origin()));
+  return way == "rdmacm" || protocol == Protocol::iwarp;
 }
 
 std::string port_name(const DeviceFacts& device, unsigned port) { return fmt::format("{} port {}", device.name, port); }

@@ -22,6 +22,7 @@ struct PortChoice {
   std::size_t device = 0;  // position among the facts
   unsigned port = 1;
   unsigned rail = 0;  // position among this host's usable ports in the order of names: the same for all its processes
+  unsigned distance = 0;        // from this process, as the firmware tells
   std::optional<GidEntry> gid;  // nothing: InfiniBand by LID alone. iWARP: only its net_device means something
   std::vector<GidEntry> gids;   // the best of each kind, `gid` first: for a peer that lacks the kind of `gid`
   unsigned mtu = 0;             // bytes: the port's, or less by GODWIT_IB_MTU
@@ -47,6 +48,14 @@ struct PortChoices {
 /// that there are, or GODWIT_IB_GID_INDEX or _PKEY names an empty slot of a port that is to be used: the text lists
 /// what there is.
 PortChoices choose_ports(std::span<const DeviceFacts> devices, const VerbsOptions& options, const Placement& here);
+
+/// How many of the ports, from the first one on, are in use at a time: all of one protocol and link layer. One where
+/// queue pairs are connected by rdma_cm.
+std::size_t rails_in_use(std::span<const DeviceFacts> devices, std::span<const PortChoice> ports,
+                         const VerbsOptions& options);
+/// Queue pairs of this device are connected by rdma_cm. Throws Error(invalid_argument) where that cannot be switched
+/// off.
+bool connects_by_rdma_cm(const VerbsOptions& options, Protocol protocol);
 
 std::string port_name(const DeviceFacts& device, unsigned port);  // "mlx5_0 port 1"
 

@@ -23,6 +23,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
+constexpr std::size_t longest_host_name = 40;  // in a card
+
 std::string host_name() {
   char name[48] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "?";
@@ -54,25 +56,28 @@ std::vector<tcp::endpoint> endpoints_of(const TransportAddress& address) {
 
 std::string PeerName::text() const { return fmt::format("rank {} ({}, pid {})", rank, host, pid); }
 
-Control::Control(core::Services& services, Rank rank, std::string_view job, Adapter& adapter, Mailbox& mailbox,
-                 const std::optional<CmSetup>& cm)
+Control::Control(core::Services& services, Rank rank, std::string_view job, const Adapters& adapters,
+                 std::vector<RailEnd> rails, Mailbox& mailbox, const std::optional<CmSetup>& cm)
     : services_(services),
       rank_(rank),
       job_(core::hash64(job)),
       host_(host_name()),
       connect_time_(1000 * *services.options.get<VerbsOptions>().connect_time),
       recovery_time_(1000 * *services.options.get<VerbsOptions>().recovery_time),
-      adapter_(adapter),
-      mailbox_(mailbox),
-      events_(services.service.io(), adapter, services.log, *this) {
+      adapters_(adapters),
+      rails_(std::move(rails)),
+      mailbox_(mailbox) {
+  AsyncEvents::Owner& events_owner = *this;
+  for (const auto& adapter : adapters_)
+    events_.push_back(std::make_unique<AsyncEvents>(services.service.io(), *adapter, services.log, events_owner));
   if (cm) {
     Cm::Owner& owner = *this;
-    cm_ = std::make_unique<Cm>(services.service.io(), cm->api, adapter, services.log, owner, cm->addresses);
+    cm_ = std::make_unique<Cm>(services.service.io(), cm->api, *adapters_.front(), services.log, owner, cm->addresses);
   }
   listen();
   services_.service.post([this, life = std::weak_ptr(life_)] {
     if (life.expired()) return;
-    events_.start();
+    for (const auto& events : events_) events->start();
     if (cm_) cm_->start();
     for (tcp::acceptor& acceptor : acceptors_) accept_later(acceptor);
   });
@@ -132,6 +137,8 @@ void Control::connect(const PeerName& peer, const TransportAddress& address) {
   const auto session =
       std::make_shared<Session>(tcp::socket(services_.service.io()), owner(), Session::State::connecting);
   session->peer = peer;
+  session->same_host = peer.host == host_.substr(0, longest_host_name);
+  find_routes(*session, address.rails);
   sessions_[peer.rank] = session;
   session->limit(connect_time_, fmt::format("rank {} (here, on {}) could not connect to it within {} s; is the network "
                                             "that {} is reached over in order? GODWIT_SOCKET_IFNAME chooses it",
@@ -141,7 +148,7 @@ void Control::connect(const PeerName& peer, const TransportAddress& address) {
 
 void Control::on_connected(Session& session) {
   try {
-    session.connection = make_connection(adapter_);
+    make_first_offer(session, nullptr);
     send_hello(session, make_hello(session));
     session.state = Session::State::awaiting_answer;
     session.limit(connect_time_, silence_words());
@@ -165,11 +172,13 @@ Hello Control::make_hello(const Session& session) const {
   hello.job = job_;
   hello.from = rank_;
   hello.to = session.peer.rank;
-  hello.pair = session.connection->pair.address();
-  hello.buffer_bytes = adapter_.frame_bytes();
-  hello.credits = session.connection->granted;
-  hello.flush_address = adapter_.flush_word().address;
-  hello.flush_rkey = adapter_.flush_word().rkey;
+  hello.same_host = session.same_host ? 1 : 0;
+  hello.rails = to_wire(rails_);
+  hello.pairs = session.offer.wire();
+  hello.buffer_bytes = adapters_.front()->frame_bytes();
+  hello.credits = session.receives->frames();
+  hello.flush_address = adapters_.front()->flush_word().address;
+  hello.flush_rkey = adapters_.front()->flush_word().rkey;
   hello.token = session.token;
   if (cm_) {
     hello.cm_ip = cm_->address().ip;
@@ -177,7 +186,7 @@ Hello Control::make_hello(const Session& session) const {
   }
   hello.pid = static_cast<std::uint32_t>(::getpid());
   copy_words(hello.host, host_);
-  copy_words(hello.port, adapter_.about());
+  for (const auto& adapter : adapters_) copy_words(hello.ports[adapter->rail()], adapter->about());
   return hello;
 }
 
@@ -186,21 +195,34 @@ void Control::send_hello(Session& session, const Hello& hello) {
 }
 
 void Control::complete_connection(Session& session, const Hello& hello) {
+  const auto route = session.offer.agree(hello.pairs, 0);
+  if (!route)
+    throw Error(ErrorCode::transport,
+                fmt::format("{} and rank {} have no pair of ports that can be used at both ends just now: `godwit "
+                            "ibstat` on both hosts",
+                            session.peer.text(), rank_));
+  session.receives->take(adapter_of(session, *route));
+  session.connection =
+      std::make_unique<Connection>(std::move(*session.offer.pairs[*route]), session.routes, *route, session.receives);
+  session.offer = {};
   Connection& connection = *session.connection;
   connection.credits = hello.credits;
   connection.peer_buffer = hello.buffer_bytes;
-  connection.peer_port = words_of(hello.port);
+  for (std::size_t rail = 0; rail < connection.peer_ports.size(); ++rail)
+    connection.peer_ports[rail] = words_of(hello.ports[rail]);
   connection.peer_flush = {hello.flush_address, hello.flush_rkey};
   check_way(hello);
   if (cm_)
-    connection.pair.expect(hello.pair);
+    connection.pair.expect(hello.pairs[*route]);
   else
-    connection.pair.connect(hello.pair);
+    connection.pair.connect(hello.pairs[*route]);
 }
 
 void Control::hand_over(Session& session) {
-  session.rebuild.in_use = session.connection->pair.address().number;
-  pairs_[session.connection->pair.address().number] = session.peer.rank;
+  const Connection& connection = *session.connection;
+  session.rebuild.in_use = connection.pair.address().number;
+  session.rebuild.route = connection.route;
+  pairs_[{connection.adapter().rail(), session.rebuild.in_use}] = session.peer.rank;
   mailbox_.push(LinkMade{session.peer, std::move(session.connection)});
 }
 
@@ -237,10 +259,12 @@ void Control::take_hello(Session& session, const Hello& hello) {
   }
   strangers_.erase(self);
   sessions_[hello.from] = self;
-  session.connection = make_connection(adapter_);
-  complete_connection(session, hello);
+  session.same_host = hello.same_host != 0;
+  find_routes(session, from_wire(hello.rails));
+  make_first_offer(session, &hello.pairs);
   if (cm_) session.token = new_token();
   const Hello answer = make_hello(session);
+  complete_connection(session, hello);
   if (!cm_) hand_over(session);  // before the peer can send
   session.state = Session::State::awaiting_ready;
   session.limit(connect_time_, silence_words());
@@ -250,7 +274,7 @@ void Control::take_hello(Session& session, const Hello& hello) {
 void Control::take_ready(Session& session) {
   session.state = Session::State::open;
   session.limit(milliseconds::zero(), {});
-  if (!adapter_.iwarp()) mailbox_.push(LinkReady{session.peer.rank});
+  if (!adapters_.front()->iwarp()) mailbox_.push(LinkReady{session.peer.rank});
 }
 
 // --- messages and ends ----------------------------------------------------------------------------------------------
@@ -331,29 +355,6 @@ void Control::drop(Session& session, const std::string& why) {
   const SessionPointer self = session.shared_from_this();
   strangers_.erase(self);
   session.close_when_sent();
-}
-
-void Control::on_pair_failed(std::uint32_t number, const std::string& why, bool may_pass) {
-  const auto pair = pairs_.find(number);
-  const auto session = pair == pairs_.end() ? sessions_.end() : sessions_.find(pair->second);
-  if (session == sessions_.end()) return;
-  const std::string words = fmt::format("{}: {}", session->second->peer.text(), why);
-  if (may_pass && recovers() && session->second->state == Session::State::open) {
-    Rebuild& rebuild = session->second->rebuild;
-    if (rebuild.in_use == number) rebuild.in_use = 0, mailbox_.push(PairFailed{pair->second, rebuild.round + 1, words});
-    return;
-  }
-  session->second->send(SideMessage::failed, std::as_bytes(std::span(std::string_view(words))));
-  lose(*session->second, ErrorCode::transport, words);
-}
-
-void Control::on_adapter_failed(const std::string& why) {
-  services_.log.error("verbs: {}", why);
-  while (!sessions_.empty()) {
-    Session& session = *sessions_.begin()->second;
-    session.send(SideMessage::failed, std::as_bytes(std::span(std::string_view(why))));
-    lose(session, ErrorCode::transport, why);
-  }
 }
 
 void Control::give_up(Rank peer, const std::string& why) {

@@ -35,19 +35,23 @@ struct CmSetup {
   std::vector<Gid> addresses;
 };
 
+using Adapters = std::vector<std::unique_ptr<Adapter>>;  // of the rails in use, best first
+
 /// The worker has let a failed queue pair go and wants a fresh one.
 struct PairWish {
   std::uint32_t round = 0;
   std::uint64_t acknowledged = 0;  // frames of ours that the peer has
   bool progress = false;           // something has gone well since the last wish
+  std::uint32_t avoid = 0;         // routes (bits) that have just failed
   std::string why;
 };
 
 class Control final : private Session::Owner, private AsyncEvents::Owner, private Cm::Owner {
  public:
-  /// Listens. Throws Error(transport), with rdma_cm also Error(not_supported).
-  Control(core::Services& services, Rank rank, std::string_view job, Adapter& adapter, Mailbox& mailbox,
-          const std::optional<CmSetup>& cm);
+  /// Listens. `rails` as in the card. With rdma_cm there is one adapter. Throws Error(transport), with rdma_cm also
+  /// Error(not_supported).
+  Control(core::Services& services, Rank rank, std::string_view job, const Adapters& adapters,
+          std::vector<RailEnd> rails, Mailbox& mailbox, const std::optional<CmSetup>& cm);
   ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
@@ -62,6 +66,8 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   void recover(Rank peer, const PairWish& wish);
   /// The worker counts frames of the fresh queue pair, after `received` of those before.
   void resume(Rank peer, std::uint32_t round, std::uint64_t received);
+  /// The worker has found out that nothing of it works any more.
+  void lose_adapter(Adapter& adapter, const std::string& why) { on_adapter_failed(adapter, why); }
   /// Good-bye to everybody; `sent` by rank, for those with a connection.
   void say_good_bye(const std::map<Rank, std::uint64_t>& sent);
 
@@ -82,15 +88,27 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   void on_connected(Session& session) override;
   void on_message(Session& session, SideMessage kind, std::span<const std::byte> bytes) override;
   void on_end(Session& session, const std::string& why) override;
-  void on_pair_failed(std::uint32_t number, const std::string& why, bool may_pass) override;
-  void on_port_active() override;
-  void on_adapter_failed(const std::string& why) override;
+  void on_pair_failed(Adapter& adapter, std::uint32_t number, const std::string& why, bool may_pass) override;
+  void on_port_down(Adapter& adapter) override;
+  void on_port_changed(Adapter& adapter) override;
+  void on_adapter_failed(Adapter& adapter, const std::string& why) override;
   QueuePair* on_cm_request(const CmGreeting& greeting) override;
   void on_cm_receives(Rank peer) override;
   void on_cm_connected(Rank peer) override;
   void on_cm_lost(Rank peer, const std::string& why) override;
+  // control_rails.cpp
+  void find_routes(Session& session, std::span<const RailEnd> rails) const;
+  Offer make_offer(const Session& session, std::string& trouble) const;
+  void make_first_offer(Session& session, const PairOffer* theirs);
   // control_recovery.cpp
   static void begin_round(Session& session, std::uint32_t round);
+  void announce_round(Session& session, const std::string& why, bool avoid = false);
+  Adapter& adapter_of(const Session& session, std::size_t route) const {
+    return *adapters_[session.routes[route].here];
+  }
+  bool uses(const Session& session, const Adapter& adapter) const;
+  bool has_other_rail(const Session& session, const Adapter& adapter, bool usable) const;
+  void regain(Session& session);
   void pursue(Session& session);
   void offer_pair(Session& session);
   void connect_pair(Session& session);
@@ -114,13 +132,14 @@ class Control final : private Session::Owner, private AsyncEvents::Owner, privat
   const std::string host_;
   const std::chrono::milliseconds connect_time_;
   const std::chrono::milliseconds recovery_time_;
-  Adapter& adapter_;
+  const Adapters& adapters_;
+  const std::vector<RailEnd> rails_;
   Mailbox& mailbox_;
   std::vector<boost::asio::ip::tcp::acceptor> acceptors_;
   std::uint16_t listening_port_ = 0;
-  std::map<Rank, SessionPointer> sessions_;  // connecting and open
-  std::map<std::uint32_t, Rank> pairs_;      // by number of our queue pair
-  AsyncEvents events_;
+  std::map<Rank, SessionPointer> sessions_;                   // connecting and open
+  std::map<std::pair<unsigned, std::uint32_t>, Rank> pairs_;  // by our rail and number of our queue pair
+  std::vector<std::unique_ptr<AsyncEvents>> events_;
   std::unique_ptr<Cm> cm_;              // nullptr: queue pairs are connected by the Hellos
   std::map<Rank, std::string> ended_;   // lost, or gone before we came: why
   std::set<SessionPointer> strangers_;  // no hello yet, or parked

@@ -67,7 +67,7 @@ void Control::on_cm_connected(Rank peer) {
   Session& session = *found->second;
   session.state = Session::State::open;
   session.limit(std::chrono::milliseconds::zero(), {});
-  mailbox_.push(LinkReady{peer, adapter_.iwarp()});
+  mailbox_.push(LinkReady{peer, adapters_.front()->iwarp()});
   session.send(SideMessage::ready);
 }
 

@@ -32,6 +32,7 @@ void Control::recover(Rank peer, const PairWish& wish) {
   rebuild.pause = again ? std::clamp(2 * rebuild.pause, first_pause, longest_pause) : milliseconds::zero();
   rebuild.not_before = steady_clock::now() + rebuild.pause;
   rebuild.in_use = 0;
+  rebuild.avoid = wish.avoid;
   rebuild.released = true;
   rebuild.why = wish.why;
   rebuild.acknowledged = wish.acknowledged;
@@ -42,21 +43,44 @@ void Control::begin_round(Session& session, std::uint32_t round) {
   Rebuild& rebuild = session.rebuild;
   if (round <= rebuild.round) return;
   rebuild.round = round;
-  rebuild.fresh.reset();
+  rebuild.running = true;
+  rebuild.fresh = {};
   rebuild.theirs.reset();
   rebuild.received_there.reset();
   rebuild.released = rebuild.resumed = false;
+}
+
+void Control::on_pair_failed(Adapter& adapter, std::uint32_t number, const std::string& why, bool may_pass) {
+  const auto pair = pairs_.find({adapter.rail(), number});
+  const auto session = pair == pairs_.end() ? sessions_.end() : sessions_.find(pair->second);
+  if (session == sessions_.end()) return;
+  if (may_pass && recovers() && session->second->state == Session::State::open) {
+    if (session->second->rebuild.in_use == number) announce_round(*session->second, why, true);
+    return;
+  }
+  const std::string words = fmt::format("{}: {}", session->second->peer.text(), why);
+  session->second->send(SideMessage::failed, std::as_bytes(std::span(std::string_view(words))));
+  lose(*session->second, ErrorCode::transport, words);
+}
+
+// The worker begins it.
+void Control::announce_round(Session& session, const std::string& why, bool avoid) {
+  Rebuild& rebuild = session.rebuild;
+  rebuild.in_use = 0;
+  rebuild.running = true;
+  mailbox_.push(
+      PairFailed{session.peer.rank, rebuild.round + 1, fmt::format("{}: {}", session.peer.text(), why), avoid});
 }
 
 // Does what can be done, and looks again while it waits for something here. What it waits for there comes as a message,
 // however late: a peer that computes is not lost.
 void Control::pursue(Session& session) {
   Rebuild& rebuild = session.rebuild;
-  if (rebuild.released && !rebuild.fresh && steady_clock::now() - *rebuild.since > recovery_time_)
+  if (rebuild.released && rebuild.fresh.empty() && steady_clock::now() - *rebuild.since > recovery_time_)
     return give_up_recovery(session);
   try {
-    if (rebuild.released && !rebuild.fresh && steady_clock::now() >= rebuild.not_before) offer_pair(session);
-    if (rebuild.fresh && rebuild.theirs) connect_pair(session);
+    if (rebuild.released && rebuild.fresh.empty() && steady_clock::now() >= rebuild.not_before) offer_pair(session);
+    if (!rebuild.fresh.empty() && rebuild.theirs) connect_pair(session);
   } catch (const Error& error) {
     // Perhaps the route is not there yet. The next one is another round, for the peer, too.
     rebuild.trouble = error.what();
@@ -65,34 +89,38 @@ void Control::pursue(Session& session) {
     rebuild.pause = std::clamp(2 * rebuild.pause, first_pause, longest_pause);
     rebuild.not_before = steady_clock::now() + rebuild.pause;
   }
-  if (rebuild.released && !rebuild.fresh) session.later(first_pause, [this](Session& same) { pursue(same); });
-}
-
-void Control::on_port_active() {
-  const auto sessions = sessions_;  // some may end
-  for (const auto& [peer, session] : sessions)
-    if (session->rebuild.released) pursue(*session);
+  if (rebuild.released && rebuild.fresh.empty()) session.later(first_pause, [this](Session& same) { pursue(same); });
 }
 
 void Control::offer_pair(Session& session) {
   Rebuild& rebuild = session.rebuild;
-  rebuild.trouble = adapter_.look_again();
-  if (!rebuild.trouble.empty()) return;
-  rebuild.fresh = std::make_unique<QueuePair>(adapter_);
+  rebuild.fresh = make_offer(session, rebuild.trouble);
+  if (rebuild.fresh.empty()) return;
   Recover recover;
   recover.round = rebuild.round;
+  recover.avoid = rebuild.avoid;
   recover.acknowledged = rebuild.acknowledged;
-  recover.pair = rebuild.fresh->address();
+  recover.pairs = rebuild.fresh.wire();
   session.send(SideMessage::recover, core::wire_bytes(recover));
 }
 
 void Control::connect_pair(Session& session) {
   Rebuild& rebuild = session.rebuild;
-  rebuild.fresh->connect(rebuild.theirs->pair);
+  const auto route = rebuild.fresh.agree(rebuild.theirs->pairs, rebuild.avoid | rebuild.theirs->avoid);
+  if (!route)
+    throw Error(ErrorCode::transport, fmt::format("the ports that can be used here and there are not connected with "
+                                                  "each other{}{}",
+                                                  rebuild.trouble.empty() ? "" : ": ", rebuild.trouble));
+  QueuePair& pair = *rebuild.fresh.pairs[*route];
+  pair.connect(rebuild.theirs->pairs[*route]);
+  session.receives->take(pair.adapter());
   std::erase_if(pairs_, [&](const auto& entry) { return entry.second == session.peer.rank; });
-  rebuild.in_use = rebuild.fresh->address().number;
-  pairs_[rebuild.in_use] = session.peer.rank;
-  mailbox_.push(PairMade{session.peer.rank, rebuild.round, std::move(rebuild.fresh), rebuild.theirs->acknowledged});
+  rebuild.in_use = pair.address().number;
+  rebuild.route = *route;
+  pairs_[{pair.adapter().rail(), rebuild.in_use}] = session.peer.rank;
+  mailbox_.push(PairMade{session.peer.rank, rebuild.round, std::move(rebuild.fresh.pairs[*route]), *route,
+                         rebuild.theirs->acknowledged});
+  rebuild.fresh = {};
   rebuild.released = false;
 }
 
@@ -111,6 +139,8 @@ void Control::finish_recovery(Session& session) {
   Rebuild& rebuild = session.rebuild;
   if (!rebuild.resumed || !rebuild.received_there) return;
   mailbox_.push(PairReady{session.peer.rank, rebuild.round, *rebuild.received_there});
+  rebuild.running = false;
+  if (std::exchange(rebuild.look_again, false)) regain(session);
 }
 
 void Control::take_recover(Session& session, const Recover& recover) {

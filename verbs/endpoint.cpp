@@ -48,7 +48,9 @@ std::size_t VerbsEndpoint::refuse(std::span<const core::WorkRequest> requests) {
 
 std::optional<std::uint64_t> VerbsEndpoint::import_key(const core::PackedKey& packed) noexcept {
   const auto key = Key::unpack(packed);
-  return key ? std::optional<std::uint64_t>(key->rkey) : std::nullopt;
+  Keys keys;
+  for (unsigned rail = 0; key && rail < most_rails_in_use; ++rail) keys.set(rail, key->rkeys[rail]);
+  return key ? std::optional<std::uint64_t>(keys.value) : std::nullopt;
 }
 
 std::string VerbsEndpoint::trouble() const {
@@ -62,8 +64,8 @@ std::string VerbsEndpoint::describe() const {
   const Connection& connection = *link_->connection;
   const QueuePair& pair = connection.pair;
   return fmt::format("verbs: {} (QP {}) to {} (QP {}), MTU {}, inline {}, {} messages under way at most; {}",
-                     connection.adapter.about(), pair.address().number, connection.peer_port, pair.peer().number,
-                     pair.mtu(), link_->inline_bytes, connection.credits, connection.adapter.reason());
+                     connection.adapter().about(), pair.address().number, connection.peer_port(), pair.peer().number,
+                     pair.mtu(), link_->inline_bytes, connection.credits, connection.adapter().reason());
 }
 
 }  // namespace godwit::verbs

@@ -57,8 +57,8 @@ std::string explain(const Link& link, const ibv_wc& entry) {
   std::string ends;
   if (link.connection) {
     const QueuePair& pair = link.connection->pair;
-    ends = fmt::format(" (here {}, QP {}; there {}, QP {})", link.connection->adapter.about(), pair.address().number,
-                       link.connection->peer_port, pair.peer().number);
+    ends = fmt::format(" (here {}, QP {}; there {}, QP {})", link.connection->adapter().about(), pair.address().number,
+                       link.connection->peer_port(), pair.peer().number);
   }
   return fmt::format("RDMA with {}{} failed: {} (status {}, vendor code 0x{:x}): {}", link.peer.text(), ends,
                      ibv_wc_status_str(entry.status), static_cast<int>(entry.status), entry.vendor_err,

@@ -15,7 +15,7 @@ inline std::uint64_t address_of(const void* memory) noexcept { return reinterpre
 
 inline bool has_room(const Link& link, const Posting& posting, std::uint32_t requests = 1) noexcept {
   return link.may_post && link.under_way() + requests <= link.depth &&
-         posting.under_way + requests <= link.connection->adapter.send_budget();
+         posting.under_way + requests <= posting.send_budget;
 }
 
 /// nullptr: all are in use, or there is no memory for more, or not even for the first: then the link has failed.
@@ -34,18 +34,17 @@ inline void prepare(ibv_send_wr& request, ibv_wr_opcode opcode, ibv_sge* places,
   request.wr.rdma = {};
 }
 
-/// What was posted stays in the slot: a queue pair that replaces this one may have to post it again.
+/// What was posted stays in the slot: a queue pair that replaces this one may have to post it again, over another rail,
+/// too. The keys are the caller's to fill in, where any are needed.
 inline void keep(Slot& slot, const ibv_send_wr& request) noexcept {
   slot.opcode = static_cast<std::uint8_t>(request.opcode);
   slot.flags = static_cast<std::uint8_t>(request.send_flags);
   slot.immediate = request.imm_data;
   slot.remote = request.wr.rdma.remote_addr;
-  slot.rkey = request.wr.rdma.rkey;
   slot.bytes = 0;
   if (request.num_sge == 0) return;
   slot.local = request.sg_list->addr;
   slot.bytes = request.sg_list->length;
-  slot.lkey = request.sg_list->lkey;
 }
 
 /// The request gets the next slot's number; of that slot cookie, op, report and holds have been filled in, and what it

@@ -13,7 +13,7 @@ namespace godwit::verbs {
 struct Key {
   std::uint8_t version = protocol_version;
   std::uint8_t pad[3] = {};
-  std::uint32_t rkey = 0;
+  std::uint32_t rkeys[most_rails_in_use] = {};  // by rail
 
   core::PackedKey pack() const noexcept {
     core::PackedKey packed;

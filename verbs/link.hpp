@@ -4,7 +4,11 @@
 #include "core/transport.hpp"
 #include "verbs/adapter.hpp"
 #include "verbs/queue_pair.hpp"
+#include "verbs/receives.hpp"
+#include "verbs/region.hpp"
+#include "verbs/routes.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,34 +26,29 @@ struct PeerName {
 
 /// What the control plane has agreed upon with the peer.
 struct Connection {
-  Connection(Adapter& its_adapter, std::uint32_t receives)
-      : adapter(its_adapter), granted(receives), pair(its_adapter) {}
-  ~Connection() {
-    pair.destroy();
-    adapter.release_receives(granted);
-  }
+  Connection(QueuePair first, std::vector<Route> its_routes, std::size_t its_route, std::shared_ptr<Receives> receives)
+      : routes(std::move(its_routes)),
+        route(its_route),
+        granted(receives->frames()),
+        grant(std::move(receives)),
+        pair(std::move(first)) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  Adapter& adapter;
+  Adapter& adapter() const noexcept { return pair.adapter(); }
+  const std::string& peer_port() const noexcept { return peer_ports[routes[route].there]; }
+
+  const std::vector<Route> routes;
+  std::size_t route;            // in use
   const std::uint32_t granted;  // frames that the peer may have under way to us
+  std::shared_ptr<Receives> grant;
   QueuePair pair;
   std::uint32_t credits = 0;      // frames that we may have under way to it
   std::uint32_t peer_buffer = 0;  // bytes of the longest frame that it receives
   FlushWord peer_flush;           // iWARP
-  std::string peer_port;          // "mlx5_2:1, GID 3 10.1.2.4": for words
+  /// By rail of the peer's: "mlx5_2:1, GID 3 10.1.2.4": for words
+  std::array<std::string, most_rails_in_use> peer_ports;
 };
-
-/// With receives for the peer. Throws Error(no_memory) or Error(transport).
-inline std::unique_ptr<Connection> make_connection(Adapter& adapter) {
-  const std::uint32_t granted = adapter.reserve_receives();
-  try {
-    return std::make_unique<Connection>(adapter, granted);
-  } catch (...) {
-    adapter.release_receives(granted);
-    throw;
-  }
-}
 
 /// A work request under way, and what it takes to post it once more.
 struct Slot {
@@ -60,13 +59,13 @@ struct Slot {
   std::uint8_t opcode = IBV_WR_RDMA_WRITE;
   std::uint8_t flags = 0;                  // IBV_SEND_*
   std::uint32_t bytes = 0;                 // local ones
+  std::uint32_t immediate = 0;             // as on the wire
   Buffer* buffer = nullptr;                // goes back when it is done
   std::byte* copy_to = nullptr;            // get, atomics: from `buffer`
   const Registered* registered = nullptr;  // given back when it is done
   std::uint64_t local = 0;                 // address; of data in the work request: in Link::copies
   std::uint64_t remote = 0;
-  std::uint32_t lkey = 0, rkey = 0;
-  std::uint32_t immediate = 0;  // as on the wire
+  Keys lkeys, rkeys;  // where any are needed
 
   /// The peer counts it: a send, or a write with immediate.
   bool counted() const noexcept { return opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM; }
@@ -84,6 +83,8 @@ struct Recovery {
   std::uint32_t attempts = 0;
   std::uint32_t round = 0;  // of the queue pair in use, or being made; the first is 0
   std::unique_ptr<QueuePair> fresh;
+  std::size_t fresh_route = 0;
+  std::uint32_t avoid = 0;       // routes (bits) that failed since it began
   std::uint64_t known_here = 0;  // frames of which the peer knows that they came here
   std::uint64_t drained_at = 0;  // as Link's
   std::int64_t since_ms = 0;     // it began
@@ -103,12 +104,21 @@ struct Link : std::enable_shared_from_this<Link> {
   /// Where the data of a short work request is kept until it is done: `inline_bytes`.
   std::byte* copy(std::uint64_t number) noexcept { return copies.get() + (number & slot_mask) * inline_bytes; }
 
+  /// The connection has another queue pair.
+  void follow_pair() noexcept {
+    rail = connection->adapter().rail();
+    key_shift = Keys::shift_of(rail);
+    peer_key_shift = Keys::shift_of(connection->routes[connection->route].there);
+  }
+
   const PeerName peer;
   State state = State::connecting;
   bool may_post = false;  // the peer's queue pair receives
   bool iwarp = false;
   bool speaks_first = false;  // iWARP: who connected sends first; a frame of kind `credit` is due
   std::unique_ptr<Connection> connection;
+  unsigned rail = 0;                           // ours, of the queue pair in use
+  unsigned key_shift = 0, peer_key_shift = 0;  // of its keys
   core::Capabilities capabilities;
   std::uint32_t inline_bytes = 0;
   std::uint32_t depth = 0;    // work requests that may be under way

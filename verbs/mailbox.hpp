@@ -38,12 +38,14 @@ struct PairFailed {
   Rank peer = 0;
   std::uint32_t round = 0;
   std::string why;
+  bool avoid = false;  // its route, if there is another one
 };
 /// A fresh queue pair that is connected. The peer knows of `known_here` frames that they have come here.
 struct PairMade {
   Rank peer = 0;
   std::uint32_t round = 0;
   std::unique_ptr<QueuePair> pair;
+  std::size_t route = 0;
   std::uint64_t known_here = 0;
 };
 /// The peer counts with the fresh queue pair, and had got that many frames before.

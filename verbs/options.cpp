@@ -1,5 +1,7 @@
 #include "verbs/options.hpp"
 
+#include "verbs/domains.hpp"
+
 #include <string>
 
 namespace godwit::verbs {
@@ -47,6 +49,9 @@ VerbsOptions::VerbsOptions()
           between(0, 86400)),
       mtu(*this, "IB_MTU", 0, "largest packet in bytes; 0: the smaller of both ports' active MTU", check_mtu),
       queue_pairs(*this, "IB_QPS_PER_PEER", 1, "queue pairs per peer; more than one is not there yet", between(1, 1)),
+      rails(*this, "IB_RAILS", most_rails_in_use,
+            "ports in use at a time, the best first; with two, traffic moves over when one fails",
+            between(1, most_rails_in_use)),
       inline_bytes(*this, "IB_INLINE", 220, "largest message, header included, that is copied into the work request",
                    between(0, 4096)),
       connect(*this, "IB_CONNECT", core::Choice{"auto", {"auto", "exchange", "rdmacm"}},

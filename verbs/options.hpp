@@ -20,6 +20,7 @@ struct VerbsOptions : core::OptionGroup {
   core::Option<std::int64_t> recovery_time;
   core::Option<std::int64_t> mtu;
   core::Option<std::int64_t> queue_pairs;
+  core::Option<std::int64_t> rails;
   core::Option<std::int64_t> inline_bytes;
   core::Option<core::Choice> connect;
   core::Option<core::Bytes> message;

@@ -20,11 +20,12 @@ constexpr std::size_t send_buffers_at_once = 64;
 constexpr std::size_t worth_looking_up = 512;
 
 // Nothing is to be done after it.
-inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request,
-                       core::Op op) noexcept {
+inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, core::Op op,
+                       Keys rkeys = {}) noexcept {
   Slot& slot = link->slot(link->posted);
   slot.cookie = 0;
   slot.op = op;
+  slot.rkeys = rkeys;
   slot.report = slot.holds = false;
   hand_over(link, posting, request, false);
 }
@@ -38,7 +39,8 @@ inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_
   std::memcpy(slot.buffer->data, head.data(), head.size());
   if (!payload.empty()) std::memcpy(slot.buffer->data + head.size(), payload.data(), payload.size());
   ibv_sge place{address_of(slot.buffer->data), static_cast<std::uint32_t>(head.size() + payload.size()),
-                slot.buffer->lkey};
+                slot.buffer->lkey.after(link->key_shift)};
+  slot.lkeys = slot.buffer->lkey;
   ibv_send_wr request;
   prepare(request, IBV_WR_SEND, &place, 1);
   hand_over(link, posting, request, slot);
@@ -47,15 +49,17 @@ inline void post_quiet(const std::shared_ptr<Link>& link, Posting& posting, ibv_
 
 // A short put from a registered buffer. False: too long for one, or none left.
 [[gnu::noinline]] bool post_copy(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request,
-                                 std::span<const std::byte> data) noexcept {
-  if (data.size() > link->connection->adapter.send_buffers().buffer_bytes()) return false;
+                                 std::span<const std::byte> data, Keys rkeys) noexcept {
+  if (data.size() > posting.memory->send_buffers.buffer_bytes()) return false;
   Slot slot;
   slot.op = core::Op::put;
   slot.buffer = take_buffer(link, posting);
   if (slot.buffer == nullptr) return false;
   std::memcpy(slot.buffer->data, data.data(), data.size());
   request.sg_list->addr = address_of(slot.buffer->data);
-  request.sg_list->lkey = slot.buffer->lkey;
+  request.sg_list->lkey = slot.buffer->lkey.after(link->key_shift);
+  slot.lkeys = slot.buffer->lkey;
+  slot.rkeys = rkeys;
   hand_over(link, posting, request, slot);
   return true;
 }
@@ -91,7 +95,7 @@ inline bool post_parts(const std::shared_ptr<Link>& link, Posting& posting, std:
 }  // namespace
 
 Buffer* take_buffer(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
-  BufferPool& pool = link->connection->adapter.send_buffers();
+  BufferPool& pool = posting.memory->send_buffers;
   if (Buffer* buffer = pool.take()) [[likely]]
     return buffer;
   if (pool.count() >= most_send_buffers) return nullptr;
@@ -112,16 +116,20 @@ void not_taken(const std::shared_ptr<Link>& link, Posting& posting, int error) n
     to.may_post = false;
     return;
   }
-  posting.fail(link, ErrorCode::transport,
-               fmt::format("{} took no work request for {}: {}", to.connection->adapter.about(), to.peer.text(),
-                           std::strerror(error)));
+  std::string why = fmt::format("{} took no work request for {}: {}", to.connection->adapter().about(), to.peer.text(),
+                                std::strerror(error));
+  if (is_gone(error) && to.connection->routes.size() > 1) {
+    to.may_post = false;
+    posting.refused.emplace_back(link, std::move(why));
+  } else {
+    posting.fail(link, ErrorCode::transport, std::move(why));
+  }
 }
 
 void hand_over(const std::shared_ptr<Link>& link, Posting& posting, ibv_send_wr& request, Slot& slot) noexcept {
   slot.holds = slot.buffer != nullptr || slot.registered != nullptr;
   // Buffers that many links hold without asking for their return would never come back.
-  const bool scarce =
-      slot.buffer != nullptr && link->connection->adapter.send_buffers().in_use() > most_send_buffers / 2;
+  const bool scarce = slot.buffer != nullptr && posting.memory->send_buffers.in_use() > most_send_buffers / 2;
   link->slot(link->posted) = slot;
   hand_over(link, posting, request, slot.report || slot.copy_to != nullptr || slot.registered != nullptr || scarce);
 }
@@ -143,7 +151,7 @@ void fill_flush(const Link& link, ibv_send_wr& request, ibv_sge& place) noexcept
   request.opcode = IBV_WR_RDMA_WRITE;
   if (!link.iwarp) return;
   const Connection& connection = *link.connection;
-  place = connection.adapter.flush_sink();
+  place = connection.adapter().flush_sink();
   request.opcode = IBV_WR_RDMA_READ;
   request.sg_list = &place;
   request.num_sge = 1;
@@ -172,7 +180,8 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
   ibv_sge place{0, static_cast<std::uint32_t>(data.size()), 0};
   ibv_send_wr wr;
   prepare(wr, IBV_WR_RDMA_WRITE, &place, data.empty() ? 0 : 1);
-  wr.wr.rdma = {remote.address, static_cast<std::uint32_t>(remote.handle)};
+  const Keys rkeys{remote.handle};
+  wr.wr.rdma = {remote.address, rkeys.after(to.peer_key_shift)};
   if (imm) {
     wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
     wr.imm_data = htonl(*imm);
@@ -182,8 +191,8 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
     core::copy_bytes(copy, data);
     place.addr = address_of(copy);
     wr.send_flags = IBV_SEND_INLINE;
-    post_quiet(link, posting, wr, core::Op::put);
-  } else if (!post_copy(link, posting, wr, data)) {
+    post_quiet(link, posting, wr, core::Op::put, rkeys);
+  } else if (!post_copy(link, posting, wr, data, rkeys)) {
     return false;
   }
   if (imm) {
@@ -195,12 +204,12 @@ bool post_short_put(const std::shared_ptr<Link>& link, Posting& posting, std::sp
 
 bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::span<std::byte> data,
                     core::RemoteAddress remote, std::uint64_t cookie) noexcept {
-  if (!has_room(*link, posting) || link->iwarp || data.size() > link->connection->adapter.send_buffers().buffer_bytes())
+  if (!has_room(*link, posting) || link->iwarp || data.size() > posting.memory->send_buffers.buffer_bytes())
       [[unlikely]]
     return false;
-  Adapter& adapter = link->connection->adapter;
-  const Registered* const known =
-      data.size() >= worth_looking_up ? adapter.registrar().acquire_known(data, adapter.sink_access()) : nullptr;
+  const Registered* const known = data.size() >= worth_looking_up ? posting.memory->registrar.acquire_known(
+                                                                        data, link->connection->adapter().sink_access())
+                                                                  : nullptr;
   Buffer* const buffer = known == nullptr ? take_buffer(link, posting) : nullptr;
   if (known == nullptr && buffer == nullptr) [[unlikely]]
     return false;
@@ -211,12 +220,13 @@ bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::sp
   slot.buffer = buffer;
   slot.copy_to = known == nullptr ? data.data() : nullptr;
   slot.registered = known;
-  ibv_sge place = known == nullptr ? ibv_sge{address_of(buffer->data), 0, buffer->lkey}
-                                   : ibv_sge{address_of(data.data()), 0, known->lkey};
-  place.length = static_cast<std::uint32_t>(data.size());
+  slot.lkeys = known == nullptr ? buffer->lkey : known->lkey;
+  slot.rkeys = {remote.handle};
+  ibv_sge place{address_of(known == nullptr ? buffer->data : data.data()), static_cast<std::uint32_t>(data.size()),
+                slot.lkeys.after(link->key_shift)};
   ibv_send_wr request;
   prepare(request, IBV_WR_RDMA_READ, &place, 1);
-  request.wr.rdma = {remote.address, static_cast<std::uint32_t>(remote.handle)};
+  request.wr.rdma = {remote.address, slot.rkeys.after(link->peer_key_shift)};
   hand_over(link, posting, request, true);
   return true;
 }
@@ -238,11 +248,10 @@ bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept {
   return true;
 }
 
-void give_back(Link& link, const Slot& slot, bool succeeded) noexcept {
-  Adapter& adapter = link.connection->adapter;
+void give_back(Memory& memory, const Slot& slot, bool succeeded) noexcept {
   if (slot.copy_to != nullptr && succeeded) core::copy_bytes(slot.copy_to, slot.buffer->data, slot.bytes);
-  if (slot.buffer != nullptr) adapter.send_buffers().give(slot.buffer);
-  if (slot.registered != nullptr) adapter.registrar().release(slot.registered);
+  if (slot.buffer != nullptr) memory.send_buffers.give(slot.buffer);
+  if (slot.registered != nullptr) memory.registrar.release(slot.registered);
 }
 
 }  // namespace godwit::verbs

@@ -25,12 +25,12 @@ bool post_flush(const std::shared_ptr<Link>& link, Posting& posting) noexcept;
 bool post_short_get(const std::shared_ptr<Link>& link, Posting& posting, std::span<std::byte> data,
                     core::RemoteAddress remote, std::uint64_t cookie) noexcept;
 
-void give_back(Link& link, const Slot& slot, bool succeeded) noexcept;
+void give_back(Memory& memory, const Slot& slot, bool succeeded) noexcept;
 /// Everything up to and including work request `number` has left the queue: gives back what they held.
 inline void retire(Link& link, Posting& posting, std::uint64_t number, bool succeeded) noexcept {
   posting.under_way -= number + 1 - link.completed;
   for (; link.completed <= number; ++link.completed)
-    if (const Slot& slot = link.slot(link.completed); slot.holds) give_back(link, slot, succeeded);
+    if (const Slot& slot = link.slot(link.completed); slot.holds) give_back(*posting.memory, slot, succeeded);
 }
 
 }  // namespace godwit::verbs

@@ -30,17 +30,18 @@ bool place_local(const std::shared_ptr<Link>& link, Posting& posting, const core
   const std::size_t bytes = request.local.size();
   place.length = static_cast<std::uint32_t>(bytes);
   place.addr = address_of(request.local.data());
-  Adapter& adapter = link->connection->adapter;
   const bool few_to_send = link->iwarp && reads == Reads::no && bytes <= few_bytes;
   if (request.lkey.value != 0 && !few_to_send) {
-    place.lkey = reinterpret_cast<const Registered*>(request.lkey.value)->lkey;
+    slot.lkeys = reinterpret_cast<const Registered*>(request.lkey.value)->lkey;
+    place.lkey = slot.lkeys.after(link->key_shift);
     return true;
   }
-  if (bytes <= adapter.send_buffers().buffer_bytes()) {
+  if (bytes <= posting.memory->send_buffers.buffer_bytes()) {
     slot.buffer = take_buffer(link, posting);
     if (slot.buffer == nullptr) return false;
     place.addr = address_of(slot.buffer->data);
-    place.lkey = slot.buffer->lkey;
+    slot.lkeys = slot.buffer->lkey;
+    place.lkey = slot.lkeys.after(link->key_shift);
     if (reads == Reads::yes) {
       slot.copy_to = request.local.data();
     } else {
@@ -48,11 +49,15 @@ bool place_local(const std::shared_ptr<Link>& link, Posting& posting, const core
     }
     return true;
   }
-  slot.registered = adapter.registrar().acquire(request.local, reads == Reads::yes ? adapter.sink_access() : 0);
-  if (slot.registered != nullptr)
-    place.lkey = slot.registered->lkey;
-  else
-    failure = adapter.registrar().failure();
+  Registrar& registrar = posting.memory->registrar;
+  slot.registered =
+      registrar.acquire(request.local, reads == Reads::yes ? link->connection->adapter().sink_access() : 0);
+  if (slot.registered != nullptr) {
+    slot.lkeys = slot.registered->lkey;
+    place.lkey = slot.lkeys.after(link->key_shift);
+  } else {
+    failure = registrar.failure();
+  }
   return true;
 }
 
@@ -73,8 +78,8 @@ void post_notify(const std::shared_ptr<Link>& link, Posting& posting, std::uint3
   post_frame(link, posting, frame);
 }
 
-void set_remote(ibv_send_wr& wr, const core::WorkRequest& request) noexcept {
-  const auto rkey = static_cast<std::uint32_t>(request.remote.handle);
+void set_remote(const Link& link, ibv_send_wr& wr, const core::WorkRequest& request) noexcept {
+  const std::uint32_t rkey = Keys{request.remote.handle}.after(link.peer_key_shift);
   if (request.op != core::Op::fetch_add && request.op != core::Op::compare_swap) {
     wr.wr.rdma = {request.remote.address, rkey};
     return;
@@ -129,7 +134,8 @@ bool post_request(const std::shared_ptr<Link>& link, Posting& posting, const cor
           request.local.empty() || request.op == core::Op::flush ? 0 : 1);
   // iWARP refuses it on reads, which find what was written before in any case.
   if (request.fence && !(to.iwarp && request.op != core::Op::put)) wr.send_flags |= IBV_SEND_FENCE;
-  set_remote(wr, request);
+  set_remote(to, wr, request);
+  slot.rkeys = {request.remote.handle};
   if (request.op == core::Op::flush) {
     fill_flush(to, wr, place);
   } else if (wr.num_sge == 1 && request.op == core::Op::put && request.local.size() <= to.inline_bytes) {

@@ -50,7 +50,7 @@ void QueuePair::create() {
   wish.qp_type = IBV_QPT_RC;
   wish.cap.max_send_wr = settings.send_depth;
   wish.cap.max_send_sge = 2;
-  for (std::uint32_t inline_bytes = settings.inline_bytes;; inline_bytes /= 2) {
+  for (std::uint32_t inline_bytes = adapter_->inline_bytes();; inline_bytes /= 2) {
     ibv_qp_init_attr attributes = wish;
     attributes.cap.max_inline_data = inline_bytes;
     pair_ = {adapter_->api(), adapter_->api().create_qp(adapter_->domain(), &attributes)};

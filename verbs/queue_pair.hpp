@@ -28,6 +28,7 @@ class QueuePair {
   /// No more reads or writes memory after that.
   void destroy() noexcept { pair_.reset(); }
 
+  Adapter& adapter() const noexcept { return *adapter_; }
   ibv_qp* get() const noexcept { return pair_.get(); }
   const PairAddress& address() const noexcept { return address_; }
   const PairAddress& peer() const noexcept { return peer_; }

@@ -20,6 +20,7 @@ struct RailEnd {
   LinkLayer link = LinkLayer::infiniband;
   double rate_Gbps = 0;
   std::vector<GidEntry> gids;  // GidChoice::gids
+  unsigned distance = 0;       // from the process, as the firmware tells
 };
 
 struct RailPair {

@@ -1,7 +1,7 @@
-// One registration of memory with one adapter, as the registrar keeps it. Threads: the registrar's.
+// One registration of memory with the adapters of all rails, as the registrar keeps it. Threads: the registrar's.
 #pragma once
 
-#include <infiniband/verbs.h>
+#include "verbs/domains.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace godwit::verbs {
 /// What a transport needs to know of registered memory. Never changes while it is held.
 struct Registered {
   std::span<std::byte> memory;  // what is registered: at least what was asked for
-  std::uint32_t lkey = 0, rkey = 0;
+  Keys lkey, rkey;
 };
 
 struct Region final : Registered {
-  ibv_mr* handle = nullptr;  // null: no bytes, nothing to register
-  int access = 0;            // IBV_ACCESS_*
-  unsigned users = 0;        // acquire() without release()
-  unsigned owners = 0;       // register_region() without deregister_region(); 0: made by acquire()
-  bool explicitly = false;   // made by register_region(): its life does not depend on limits
-  bool listed = false;       // acquire() finds it
-  bool idle = false;         // kept without a user
-  bool alone = false;        // could not be registered together with its neighbours
+  Pinned pinned;            // nothing: no bytes
+  int access = 0;           // IBV_ACCESS_*
+  unsigned users = 0;       // acquire() without release()
+  unsigned owners = 0;      // register_region() without deregister_region(); 0: made by acquire()
+  bool explicitly = false;  // made by register_region(): its life does not depend on limits
+  bool listed = false;      // acquire() finds it
+  bool idle = false;        // kept without a user
+  bool alone = false;       // could not be registered together with its neighbours
   std::list<Region>::iterator self{};
 
   std::uintptr_t begin() const noexcept { return reinterpret_cast<std::uintptr_t>(memory.data()); }

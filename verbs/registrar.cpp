@@ -19,12 +19,10 @@ Region& region_of(const Registered& registered) noexcept {
 
 }  // namespace
 
-Registrar::Registrar(Api& api, ibv_pd* domain, const VerbsOptions& options, core::Log& log,
-                     std::unique_ptr<UnmapSource> source)
-    : api_(api),
-      domain_(domain),
+Registrar::Registrar(Domains domains, const VerbsOptions& options, core::Log& log, std::unique_ptr<UnmapSource> source)
+    : domains_(std::move(domains)),
       log_(log),
-      device_(api.get_device_name(domain->context->device)),
+      device_(domains_.names()),
       most_regions_(static_cast<std::size_t>(*options.reg_cache_entries)),
       most_bytes_(options.reg_cache_bytes->value),
       page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
@@ -116,10 +114,10 @@ const Registered& Registrar::register_dmabuf(int fd, std::uint64_t offset, std::
                                              int access) {
   const std::span<std::byte> memory(reinterpret_cast<std::byte*>(iova), bytes);
   Regions fresh(1);
-  errno = 0;
-  ibv_mr* handle = api_.reg_dmabuf_mr(domain_, offset, bytes, iova, fd, access);
-  if (handle == nullptr) throw Error(refuse(memory, access, errno, true));
-  Region& region = keep(fresh, handle, memory, access, true);
+  Pinned pinned;
+  if (const int error = domains_.pin({fd, offset, iova}, bytes, access, pinned); !pinned)
+    throw Error(refuse(memory, access, error, true));
+  Region& region = keep(fresh, pinned, memory, access, true);
   region.owners = 1;
   return region;
 }

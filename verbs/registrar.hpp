@@ -1,4 +1,5 @@
-// Registers memory with one adapter: explicit regions, and a bounded cache of registrations of private user memory.
+// Registers memory with the adapters of all rails: explicit regions, and a bounded cache of registrations of private
+// user memory.
 //
 // Explicit regions are registered exactly as given, counted when identical, and must stay mapped until they are
 // deregistered. acquire() serves memory of which nobody has told us: it registers whole pages and keeps them after
@@ -17,7 +18,7 @@
 #pragma once
 
 #include "core/log.hpp"
-#include "verbs/api.hpp"
+#include "verbs/domains.hpp"
 #include "verbs/options.hpp"
 #include "verbs/region.hpp"
 #include "verbs/region_index.hpp"
@@ -50,7 +51,7 @@ class Registrar {
  public:
   /// Warns of a small limit of locked memory, and switches the cache on where IB_REG_CACHE and `source` allow; says in
   /// the log what it did and why. `source` null: libucm. Never throws for a source that does not work.
-  Registrar(Api& api, ibv_pd* domain, const VerbsOptions& options, core::Log& log,
+  Registrar(Domains domains, const VerbsOptions& options, core::Log& log,
             std::unique_ptr<UnmapSource> source = nullptr);
   /// Deregisters everything, also what is still held.
   ~Registrar();
@@ -131,7 +132,7 @@ class Registrar {
   PageRange pages_of(std::span<const std::byte> memory) const noexcept;
   /// nullptr and an errno value where the adapter refuses.
   Region* pin(std::span<std::byte> memory, int access, bool explicitly, int& error);
-  Region& keep(Regions& fresh, ibv_mr* handle, std::span<std::byte> memory, int access, bool explicitly) noexcept;
+  Region& keep(Regions& fresh, const Pinned& pinned, std::span<std::byte> memory, int access, bool explicitly) noexcept;
   void drop(Region& region) noexcept;  // unlisted before
   void list(Region& region) noexcept;  // room reserved before
   void unlist(Region& region) noexcept;
@@ -142,8 +143,7 @@ class Registrar {
   void invalidate(std::uintptr_t begin, std::uintptr_t end) noexcept;
   void forsake(const Region& region) noexcept;
 
-  Api& api_;
-  ibv_pd* const domain_;
+  Domains domains_;
   core::Log& log_;
   const std::string device_;
   const std::size_t most_regions_, most_bytes_;  // of the cache

@@ -22,29 +22,26 @@ PageRange Registrar::pages_of(std::span<const std::byte> memory) const noexcept 
 // When memory or the limit of locked memory runs out, unused regions go first.
 Region* Registrar::pin(std::span<std::byte> memory, int access, bool explicitly, int& error) {
   Regions fresh(1);  // before the registration, so that nothing fails after it
-  if (memory.empty()) return &keep(fresh, nullptr, memory, access, explicitly);
+  if (memory.empty()) return &keep(fresh, {}, memory, access, explicitly);
   for (;;) {
-    errno = 0;
-    if (ibv_mr* handle = api_.reg_mr(domain_, memory.data(), memory.size(), access))
-      return &keep(fresh, handle, memory, access, explicitly);
-    error = errno;
+    Pinned pinned;
+    error = domains_.pin(memory, access, pinned);
+    if (pinned) return &keep(fresh, pinned, memory, access, explicitly);
     if (error != ENOMEM || idle_.empty()) return nullptr;
     for (std::size_t some = idle_.size() / 2 + 1; some > 0; --some) evict_oldest();
   }
 }
 
-Region& Registrar::keep(Regions& fresh, ibv_mr* handle, std::span<std::byte> memory, int access,
+Region& Registrar::keep(Regions& fresh, const Pinned& pinned, std::span<std::byte> memory, int access,
                         bool explicitly) noexcept {
   Region& region = fresh.front();
   region.memory = memory;
-  region.handle = handle;
+  region.pinned = pinned;
   region.access = access;
   region.explicitly = explicitly;
   region.self = fresh.begin();
-  if (handle != nullptr) {
-    region.lkey = handle->lkey;
-    region.rkey = handle->rkey;
-  }
+  region.lkey = pinned.lkey;
+  region.rkey = pinned.rkey;
   busy_.splice(busy_.end(), fresh);
   (explicitly ? statistics_.explicit_regions : statistics_.cached_regions) += 1;
   (explicitly ? statistics_.explicit_bytes : statistics_.cached_bytes) += memory.size();
@@ -53,7 +50,7 @@ Region& Registrar::keep(Regions& fresh, ibv_mr* handle, std::span<std::byte> mem
 }
 
 void Registrar::drop(Region& region) noexcept {
-  const int error = region.handle != nullptr ? api_.dereg_mr(region.handle) : 0;
+  const int error = domains_.unpin(region.pinned);
   if (error != 0)
     log_.error("{}: cannot deregister {} bytes at {:#x}: {}. They stay pinned until the process ends", device_,
                region.memory.size(), region.begin(), std::strerror(error));

@@ -10,13 +10,13 @@ namespace {
 
 void post_again(const std::shared_ptr<Link>& link, Posting& posting, std::uint64_t number) {
   const Slot& slot = link->slot(number);
-  ibv_sge place{slot.local, slot.bytes, slot.lkey};
+  ibv_sge place{slot.local, slot.bytes, slot.lkeys.after(link->key_shift)};
   ibv_send_wr request;
   prepare(request, static_cast<ibv_wr_opcode>(slot.opcode), &place, slot.bytes == 0 ? 0 : 1);
   request.wr_id = number << 1;
   request.send_flags = slot.flags | IBV_SEND_SIGNALED;
   request.imm_data = slot.immediate;
-  request.wr.rdma = {slot.remote, slot.rkey};
+  request.wr.rdma = {slot.remote, slot.rkeys.after(link->peer_key_shift)};
   ibv_send_wr* refused = nullptr;
   if (const int error = ibv_post_send(link->connection->pair.get(), &request, &refused); error != 0)
     not_taken(link, posting, error);

@@ -152,7 +152,9 @@ void Session::later(std::chrono::milliseconds time, std::function<void(Session&)
 
 void Session::close() noexcept {
   owner_ = nullptr;
-  rebuild.fresh.reset();
+  offer = {};
+  rebuild.fresh = {};
+  receives.reset();
   later_.cancel();
   error_code ignored;  // closing what has failed already
   socket_.close(ignored);
@@ -161,7 +163,9 @@ void Session::close() noexcept {
 
 void Session::close_when_sent() {
   owner_ = nullptr;
-  rebuild.fresh.reset();
+  offer = {};
+  rebuild.fresh = {};
+  receives.reset();
   closing_ = true;
   if (outgoing_.empty()) close();
 }

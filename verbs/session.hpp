@@ -3,6 +3,7 @@
 #pragma once
 
 #include "verbs/link.hpp"
+#include "verbs/offer.hpp"
 #include "verbs/wire.hpp"
 
 #include <utility>  // Boost 1.74's awaitable.hpp needs it and does not say so
@@ -25,12 +26,16 @@ namespace godwit::verbs {
 
 /// A failed queue pair of an open connection is being replaced (control_recovery.cpp).
 struct Rebuild {
-  std::uint32_t round = 0;           // the first queue pair: 0
-  std::uint32_t in_use = 0;          // number of the queue pair that the worker uses; 0: it has failed
-  bool released = false;             // the worker has let the old one go, and there is no fresh one yet
-  bool resumed = false;              // the worker counts with the fresh one, and the peer was told
-  std::uint64_t acknowledged = 0;    // frames that the peer has, by what the worker knows
-  std::unique_ptr<QueuePair> fresh;  // until it is connected
+  std::uint32_t round = 0;         // the first queue pair: 0
+  std::uint32_t in_use = 0;        // number of the queue pair that the worker uses; 0: it has failed
+  std::size_t route = 0;           // of it
+  bool running = false;            // a round has begun, and the worker does not send yet
+  bool look_again = false;         // a port has come back meanwhile
+  std::uint32_t avoid = 0;         // routes (bits) that have just failed
+  bool released = false;           // the worker has let the old one go, and there is no fresh one yet
+  bool resumed = false;            // the worker counts with the fresh one, and the peer was told
+  std::uint64_t acknowledged = 0;  // frames that the peer has, by what the worker knows
+  Offer fresh;                     // until one of it is connected
   std::optional<Recover> theirs;
   std::optional<std::uint64_t> received_there;
   std::optional<std::chrono::steady_clock::time_point> since;  // nothing has gone well
@@ -83,7 +88,11 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // The owner's notes.
   State state;
-  PeerName peer;                           // rank -1: not known yet
+  PeerName peer;  // rank -1: not known yet
+  bool same_host = false;
+  std::vector<Route> routes;  // to the peer, best first
+  Offer offer;                // until the peer's is known
+  std::shared_ptr<Receives> receives;
   std::unique_ptr<Connection> connection;  // until the worker has it
   std::uint64_t token = 0;                 // that the peer must name over rdma_cm; 0: none
   Rebuild rebuild;

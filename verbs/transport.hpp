@@ -10,12 +10,11 @@
 #include "verbs/control.hpp"
 #include "verbs/mailbox.hpp"
 #include "verbs/posting.hpp"
+#include "verbs/rail.hpp"
 
-#include <array>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace godwit::verbs {
@@ -46,6 +45,10 @@ class VerbsTransport final : public core::Transport {
  private:
   using LinkPointer = std::shared_ptr<Link>;
 
+  void open_rails(Api& api, const std::vector<DeviceFacts>& devices, const PortChoices& choices);
+  void agree_inline();
+  void agree_atomics();
+  int remote_access() const noexcept;
   void make_epoll();
   void make_control(std::string_view job_id, Protocol protocol, const std::string& net_device, CmApi& cm_api);
   const Registered* hold(std::span<std::byte> memory, int access);
@@ -62,52 +65,45 @@ class VerbsTransport final : public core::Transport {
   void on(const PairReady& ready);
   // transport_recovery.cpp
   bool begins_recovery(const LinkPointer& link, const ibv_wc& entry);
-  void begin_recovery(const LinkPointer& link, std::uint32_t round, std::string why);
-  void pursue_recoveries(bool idle);
+  void begin_recovery(const LinkPointer& link, std::uint32_t round, std::string why, bool avoid);
+  void pursue_recoveries();
   void ask_for_pair(const LinkPointer& link);
   void count_frames(const LinkPointer& link);
   bool recoveries_sleep() const noexcept;
-  std::uint64_t entries_until_drained() const noexcept {
-    return polled_ + static_cast<std::uint64_t>(adapter_->completion_queue()->cqe);
-  }
-  std::size_t finish_draining(std::span<core::Completion> out, bool idle);
+  std::size_t finish_draining(std::span<core::Completion> out);
+  void move_refused();
   void give_up_failing();
   void lose(const LinkPointer& link);
-  void fail_all(const std::string& why);
+  void fail_rail(Rail& rail, const std::string& why);
   void flush_sends();
   template <class F>
   void on_service_thread(F&& work) noexcept;
   // transport_poll.cpp: the completion queue
-  std::size_t poll_queue(std::span<core::Completion> out, bool& idle) noexcept;
-  bool handle(const ibv_wc& entry, core::Completion& out);
-  bool handle_receive(const LinkPointer& link, const ibv_wc& entry, Buffer& buffer, core::Completion& out);
+  std::size_t poll_queue(Rail& rail, std::span<core::Completion> out) noexcept;
+  bool handle(Rail& rail, const ibv_wc& entry, core::Completion& out);
+  bool handle_receive(Rail& rail, const LinkPointer& link, const ibv_wc& entry, Buffer& buffer, core::Completion& out);
   bool handle_send(const LinkPointer& link, const ibv_wc& entry, core::Completion& out);
   bool handle_failure(const LinkPointer& link, const ibv_wc& entry, const Slot& slot, core::Completion& out);
-  void recycle() noexcept;
-  void post_again(std::span<Buffer* const> buffers) noexcept;
+  void recycle(Rail& rail) noexcept;
+  void post_again(Rail& rail, std::span<Buffer* const> buffers) noexcept;
   void send_credits() noexcept;
-  LinkPointer* find_pair(std::uint32_t number) noexcept;
+  LinkPointer* find_pair(Rail& rail, std::uint32_t number) noexcept;
 
   core::Services& services_;
   const Rank rank_;
   core::UniqueFd epoll_;
-  std::unique_ptr<Adapter> adapter_;
+  Adapters adapters_;
+  bool atomics_ = false;  // on our memory, by one adapter
   TransportAddress self_;
   Mailbox mailbox_;
   Posting posting_;
   std::unordered_map<Rank, LinkPointer> links_;
-  std::unordered_map<std::uint32_t, LinkPointer> pairs_;  // by number of our queue pair
-  LinkPointer* last_pair_ = nullptr;                      // found last
-  std::uint32_t last_number_ = 0;
-  std::vector<std::pair<Link*, Buffer*>> consumed_;  // receives of the last poll, and some of those before
-  std::vector<LinkPointer> owing_;                   // have credits to send
-  std::vector<LinkPointer> draining_;                // nothing more comes but what is in the queue
-  std::vector<LinkPointer> recovering_;              // their queue pairs are replaced
-  std::vector<LinkPointer> retired_;                 // lost; payloads of the last poll may be theirs
-  std::unordered_map<Rank, Status> departed_;        // reported to the worker: nobody connects to them again
-  std::uint64_t polled_ = 0;                         // entries of the completion queue, ever
-  std::array<ibv_wc, 16> entries_;
-  std::size_t waiting_entries_ = 0;  // polled while arming, at the front of entries_
+  std::vector<Rail> rails_;
+  std::vector<LinkPointer> owing_;             // have credits to send
+  std::vector<LinkPointer> draining_;          // nothing more comes but what is in the queue
+  std::vector<LinkPointer> recovering_;        // their queue pairs are replaced
+  std::vector<LinkPointer> retired_;           // lost; payloads of the last poll may be theirs
+  std::unordered_map<Rank, Status> departed_;  // reported to the worker: nobody connects to them again
   std::unique_ptr<Control> control_;
   std::vector<std::byte> address_;
   bool shut_down_ = false;

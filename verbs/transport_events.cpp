@@ -28,13 +28,14 @@ void VerbsTransport::on(LinkMade& made) {
   link->capabilities = capabilities_of(*made.connection);
   link->inline_bytes = pair.inline_bytes();
   link->depth = pair.send_depth();
-  link->iwarp = adapter_->iwarp();
+  link->iwarp = made.connection->adapter().iwarp();
   link->slots.resize(std::bit_ceil(link->depth));
   link->slot_mask = link->slots.size() - 1;
   link->copies = std::make_unique_for_overwrite<std::byte[]>(link->slots.size() * link->inline_bytes);
   link->credits = made.connection->credits;
   link->connection = std::move(made.connection);
-  pairs_[pair.address().number] = link;
+  link->follow_pair();
+  rails_[link->rail].pairs[pair.address().number] = link;
 }
 
 void VerbsTransport::on(const LinkReady& ready) {
@@ -68,14 +69,30 @@ void VerbsTransport::on(PeerLost& lost) {
 
 void VerbsTransport::start_draining(const LinkPointer& link) {
   link->draining_since_ms = services_.clock.now_ms();
-  link->drained_at = entries_until_drained();
+  link->drained_at = rails_[link->rail].entries_until_drained();
   draining_.push_back(link);
 }
 
-// The adapter works no more.
-void VerbsTransport::fail_all(const std::string& why) {
+// Its queues work no more: the control plane moves its connections to another rail, where there is one.
+void VerbsTransport::fail_rail(Rail& rail, const std::string& why) {
+  if (std::exchange(rail.failed, true)) return;
+  if (const auto self = links_.find(rank_); self != links_.end() && self->second->rail == rail.adapter.rail())
+    posting_.fail(self->second, ErrorCode::transport, why);
+  if (rails_.size() > 1)
+    return services_.service.post(
+        [control = control_.get(), &adapter = rail.adapter, why] { control->lose_adapter(adapter, why); });
   for (const auto& [rank, link] : links_)
     if (link->connection) posting_.fail(link, ErrorCode::transport, fmt::format("{}: {}", link->peer.text(), why));
+}
+
+void VerbsTransport::move_refused() {
+  for (auto& [link, why] : std::exchange(posting_.refused, {})) {
+    if (link->state != Link::State::open) continue;
+    if (control_->recovers())
+      begin_recovery(link, link->recovery.round + 1, std::move(why), true);
+    else
+      posting_.fail(link, ErrorCode::transport, std::move(why));
+  }
 }
 
 // Links that failed here: the peer is told, and what is in the queue still comes.
@@ -88,21 +105,21 @@ void VerbsTransport::give_up_failing() {
   }
 }
 
-// `idle`: the queue was empty. When others keep it full, that much has been polled since that all that was in it has.
-std::size_t VerbsTransport::finish_draining(std::span<core::Completion> out, bool idle) {
+std::size_t VerbsTransport::finish_draining(std::span<core::Completion> out) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < draining_.size() && n < out.size();) {
     const LinkPointer link = draining_[i];
     const bool late = services_.clock.now_ms() - link->draining_since_ms > frames_patience_ms;
     const bool missing = link->received < link->last_word;
-    if ((!idle && polled_ < link->drained_at) || (missing && !late)) {
+    if (!rails_[link->rail].drained(link->drained_at) || (missing && !late)) {
       ++i;
       continue;
     }
     if (missing) {
       link->lost_status = ErrorCode::transport;
-      link->lost_detail = fmt::format("{} has left after it had sent {} frames, of which {} arrived: {} lost some",
-                                      link->peer.text(), link->last_word, link->received, adapter_->about());
+      link->lost_detail =
+          fmt::format("{} has left after it had sent {} frames, of which {} arrived: {} lost some", link->peer.text(),
+                      link->last_word, link->received, link->connection->adapter().about());
     }
     out[n++] = {.kind = core::Completion::Kind::peer_lost,
                 .status = link->lost_status,
@@ -122,8 +139,7 @@ void VerbsTransport::lose(const LinkPointer& link) {
   link->state = Link::State::lost;
   link->may_post = false;
   if (!link->connection) return;
-  pairs_.erase(link->connection->pair.address().number);
-  last_pair_ = nullptr;
+  rails_[link->rail].forget_pair(link->connection->pair.address().number);
   std::erase(owing_, link);
   link->connection->pair.destroy();
   link->recovery.fresh.reset();

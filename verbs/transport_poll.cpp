@@ -21,82 +21,92 @@ constexpr std::size_t recycled_at_once = 16;
 }  // namespace
 
 std::size_t VerbsTransport::poll(std::span<Completion> completions) noexcept {
-  if (consumed_.size() >= recycled_at_once) recycle();
   posting_.completions.forget_words();
   if (!retired_.empty()) [[unlikely]] {
-    recycle();
+    for (Rail& rail : rails_) recycle(rail);
     retired_.clear();
   }
   if (mailbox_.pending()) [[unlikely]]
     handle_events();
   std::size_t n = posting_.completions.empty() ? 0 : posting_.completions.take(completions);
-  bool idle = false;
-  n += poll_queue(completions.subspan(n), idle);
-  if (idle && n == 0 && !consumed_.empty()) recycle();
-  if (idle) adapter_->registrar().look_at_notices();
+  bool idle = true;
+  for (Rail& rail : rails_) {
+    if (rail.consumed.size() >= recycled_at_once) recycle(rail);
+    n += poll_queue(rail, completions.subspan(n));
+    if (!rail.idle)
+      idle = false;
+    else if (n == 0 && !rail.consumed.empty())
+      recycle(rail);
+  }
+  if (idle) posting_.memory->registrar.look_at_notices();
   if (!owing_.empty()) [[unlikely]]
     send_credits();
+  if (!posting_.refused.empty()) [[unlikely]]
+    move_refused();
   if (!posting_.failing.empty()) [[unlikely]]
     give_up_failing();
   if (!recovering_.empty()) [[unlikely]]
-    pursue_recoveries(idle);
+    pursue_recoveries();
   if (!draining_.empty()) [[unlikely]]
-    n += finish_draining(completions.subspan(n), idle);
+    n += finish_draining(completions.subspan(n));
   return n;
 }
 
 // nullptr: of a queue pair that is gone.
-VerbsTransport::LinkPointer* VerbsTransport::find_pair(std::uint32_t number) noexcept {
-  auto found = pairs_.find(number);
-  if (found == pairs_.end() && mailbox_.pending()) {
+VerbsTransport::LinkPointer* VerbsTransport::find_pair(Rail& rail, std::uint32_t number) noexcept {
+  auto found = rail.pairs.find(number);
+  if (found == rail.pairs.end() && mailbox_.pending()) {
     handle_events();  // the link was announced before its first message could come
-    found = pairs_.find(number);
+    found = rail.pairs.find(number);
   }
-  if (found == pairs_.end()) return nullptr;
-  last_number_ = number;
-  last_pair_ = &found->second;
-  return last_pair_;
+  if (found == rail.pairs.end()) return nullptr;
+  rail.last_number = number;
+  rail.last_pair = &found->second;
+  return rail.last_pair;
 }
 
 // True: `out` is filled in.
-inline bool VerbsTransport::handle(const ibv_wc& entry, Completion& out) {
-  const bool same = last_pair_ != nullptr && last_number_ == entry.qp_num;
-  LinkPointer* const known = same ? last_pair_ : find_pair(entry.qp_num);
+inline bool VerbsTransport::handle(Rail& rail, const ibv_wc& entry, Completion& out) {
+  const bool same = rail.last_pair != nullptr && rail.last_number == entry.qp_num;
+  LinkPointer* const known = same ? rail.last_pair : find_pair(rail, entry.qp_num);
   Buffer* const buffer = received_buffer(entry.wr_id);
   if (known == nullptr) [[unlikely]] {
-    if (buffer != nullptr) consumed_.emplace_back(nullptr, buffer);
+    if (buffer != nullptr) rail.consumed.emplace_back(nullptr, buffer);
     return false;
   }
-  if (buffer != nullptr) return handle_receive(*known, entry, *buffer, out);
+  if (buffer != nullptr) return handle_receive(rail, *known, entry, *buffer, out);
   return handle_send(*known, entry, out);
 }
 
-// `idle`: the queue was found empty.
-std::size_t VerbsTransport::poll_queue(std::span<Completion> out, bool& idle) noexcept {
-  const std::size_t most = std::min(out.size(), entries_.size());
+inline std::size_t VerbsTransport::poll_queue(Rail& rail, std::span<Completion> out) noexcept {
+  const std::size_t most = std::min(out.size(), rail.entries.size());
+  rail.idle = false;
   if (most == 0) return 0;
-  std::size_t found = std::exchange(waiting_entries_, 0);
-  if (found == 0) {
-    const int polled = ibv_poll_cq(adapter_->completion_queue(), static_cast<int>(most), entries_.data());
+  std::size_t found = rail.waiting_entries;
+  if (found != 0) [[unlikely]] {
+    rail.waiting_entries = 0;
+  } else if (!rail.failed) {
+    const int polled = ibv_poll_cq(rail.adapter.completion_queue(), static_cast<int>(most), rail.entries.data());
     if (polled < 0) [[unlikely]]
-      fail_all(fmt::format("{}: the completion queue cannot be polled; see `dmesg`", adapter_->name()));
+      fail_rail(rail, fmt::format("{}: the completion queue cannot be polled; see `dmesg`", rail.adapter.name()));
     found = polled > 0 ? static_cast<std::size_t>(polled) : 0;
   }
-  polled_ += found;
-  idle = found == 0;
+  rail.polled += found;
+  rail.idle = found == 0;
   std::size_t n = 0;
   for (std::size_t i = 0; i < found; ++i)
-    if (handle(entries_[i], out[n])) ++n;
+    if (handle(rail, rail.entries[i], out[n])) ++n;
   return n;
 }
 
-bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry, Buffer& buffer, Completion& out) {
+bool VerbsTransport::handle_receive(Rail& rail, const LinkPointer& link, const ibv_wc& entry, Buffer& buffer,
+                                    Completion& out) {
   if (entry.status != IBV_WC_SUCCESS) [[unlikely]] {
-    consumed_.emplace_back(nullptr, &buffer);  // no frame, no credit
+    rail.consumed.emplace_back(nullptr, &buffer);  // no frame, no credit
     if (entry.status != IBV_WC_WR_FLUSH_ERR) posting_.fail(link, ErrorCode::transport, explain(*link, entry));
     return false;
   }
-  consumed_.emplace_back(link.get(), &buffer);
+  rail.consumed.emplace_back(link.get(), &buffer);
   ++link->received;
   if (entry.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
     out = {.kind = Completion::Kind::notify, .peer = link->rank(), .imm = ntohl(entry.imm_data)};
@@ -120,9 +130,9 @@ bool VerbsTransport::handle_receive(const LinkPointer& link, const ibv_wc& entry
       return true;
     }
     // It cost no credit, and gives none back; its receive must be there before the peer can send the next but one.
-    consumed_.pop_back();
+    rail.consumed.pop_back();
     Buffer* const again = &buffer;
-    post_again({&again, 1});
+    post_again(rail, {&again, 1});
     return false;
   }
   out = {.kind = Completion::Kind::message,
@@ -164,26 +174,27 @@ bool VerbsTransport::handle_failure(const LinkPointer& link, const ibv_wc& entry
   return true;
 }
 
-void VerbsTransport::post_again(std::span<Buffer* const> buffers) noexcept {
-  if (const int error = adapter_->post_again(buffers); error != 0) [[unlikely]]
-    fail_all(fmt::format("{}: the shared receive queue takes no receive: {}; see `dmesg`", adapter_->name(),
-                         std::strerror(error)));
+void VerbsTransport::post_again(Rail& rail, std::span<Buffer* const> buffers) noexcept {
+  if (rail.failed) return;
+  if (const int error = rail.adapter.post_again(buffers); error != 0) [[unlikely]]
+    fail_rail(rail, fmt::format("{}: the shared receive queue takes no receive: {}; see `dmesg`", rail.adapter.name(),
+                                std::strerror(error)));
 }
 
 // The payloads of the last poll are not needed any more.
-void VerbsTransport::recycle() noexcept {
+void VerbsTransport::recycle(Rail& rail) noexcept {
   std::array<Buffer*, 64> buffers;
-  for (std::size_t from = 0; from < consumed_.size();) {
+  for (std::size_t from = 0; from < rail.consumed.size();) {
     std::size_t n = 0;
-    for (; n < buffers.size() && from < consumed_.size(); ++n, ++from) buffers[n] = consumed_[from].second;
-    post_again(std::span(buffers).first(n));
+    for (; n < buffers.size() && from < rail.consumed.size(); ++n, ++from) buffers[n] = rail.consumed[from].second;
+    post_again(rail, std::span(buffers).first(n));
   }
-  for (const auto& [link, buffer] : consumed_) {
+  for (const auto& [link, buffer] : rail.consumed) {
     if (link == nullptr || !link->connection) continue;
     // Half of what it may send: it gets the rest before it runs out.
     if (++link->owed == link->connection->granted / 2) owing_.push_back(link->shared_from_this());
   }
-  consumed_.clear();
+  rail.consumed.clear();
 }
 
 void VerbsTransport::send_credits() noexcept {

@@ -23,11 +23,11 @@ namespace godwit::verbs {
 // True: the work request keeps its slot.
 bool VerbsTransport::begins_recovery(const LinkPointer& link, const ibv_wc& entry) {
   if (link->state != Link::State::open || !control_->recovers() || link->rank() == rank_) return false;
-  begin_recovery(link, link->recovery.round + 1, explain(*link, entry));
+  begin_recovery(link, link->recovery.round + 1, explain(*link, entry), true);
   return true;
 }
 
-void VerbsTransport::begin_recovery(const LinkPointer& link, std::uint32_t round, std::string why) {
+void VerbsTransport::begin_recovery(const LinkPointer& link, std::uint32_t round, std::string why, bool avoid) {
   Recovery& recovery = link->recovery;
   if (link->state == Link::State::open) {
     const bool news = link->completed + link->received != recovery.progress || recovery.attempts == 0;
@@ -37,13 +37,15 @@ void VerbsTransport::begin_recovery(const LinkPointer& link, std::uint32_t round
     link->may_post = false;
     recovery.why = std::move(why);
     recovery.since_ms = services_.clock.now_ms();
+    recovery.avoid = 0;
     recovering_.push_back(link);
   }
   recovery.round = round;
   ++recovery.attempts;
   recovery.step = Recovery::Step::drain;
   recovery.fresh.reset();
-  recovery.drained_at = entries_until_drained();
+  if (avoid) recovery.avoid |= 1U << link->connection->route;
+  recovery.drained_at = rails_[link->rail].entries_until_drained();
   link->connection->pair.fail();
 }
 
@@ -52,7 +54,7 @@ void VerbsTransport::on(PairFailed& failed) {
   if (found == links_.end() || found->second->recovery.round >= failed.round) return;
   const LinkPointer& link = found->second;
   if (link->state == Link::State::open || link->state == Link::State::recovering)
-    begin_recovery(link, failed.round, std::move(failed.why));
+    begin_recovery(link, failed.round, std::move(failed.why), failed.avoid);
 }
 
 void VerbsTransport::on(PairMade& made) {
@@ -63,6 +65,7 @@ void VerbsTransport::on(PairMade& made) {
   recovery.round = made.round;
   recovery.step = Recovery::Step::made;
   recovery.fresh = std::move(made.pair);
+  recovery.fresh_route = made.route;
   recovery.known_here = made.known_here;
   recovery.made_ms = services_.clock.now_ms();
 }
@@ -85,14 +88,13 @@ void VerbsTransport::on(const PairReady& ready) {
   if (link->owed >= link->connection->granted / 2) owing_.push_back(link);
   services_.log.info("verbs: {}: rebuilt after {} ms (QP {}, {}), {} work requests repeated", link->peer.text(),
                      services_.clock.now_ms() - recovery.since_ms, link->connection->pair.address().number,
-                     link->connection->adapter.about(), repeated);
+                     link->connection->adapter().about(), repeated);
 }
 
-// `idle`: the queue was empty, as for finish_draining().
-void VerbsTransport::pursue_recoveries(bool idle) {
-  std::erase_if(recovering_, [this, idle](const LinkPointer& link) {
+void VerbsTransport::pursue_recoveries() {
+  std::erase_if(recovering_, [this](const LinkPointer& link) {
     if (link->state != Link::State::recovering) return true;
-    const bool drained = idle || polled_ >= link->recovery.drained_at;
+    const bool drained = rails_[link->rail].drained(link->recovery.drained_at);
     if (link->recovery.step == Recovery::Step::drain && drained) ask_for_pair(link);
     if (link->recovery.step == Recovery::Step::made && drained) count_frames(link);
     return link->state != Link::State::recovering;
@@ -103,7 +105,7 @@ void VerbsTransport::ask_for_pair(const LinkPointer& link) {
   Recovery& recovery = link->recovery;
   recovery.step = Recovery::Step::asked;
   const std::uint64_t progress = link->completed + link->received;
-  PairWish wish{recovery.round, acknowledged(*link), progress != recovery.progress, recovery.why};
+  PairWish wish{recovery.round, acknowledged(*link), progress != recovery.progress, recovery.avoid, recovery.why};
   recovery.progress = progress;
   services_.service.post(
       [control = control_.get(), peer = link->rank(), wish = std::move(wish)] { control->recover(peer, wish); });
@@ -117,14 +119,15 @@ void VerbsTransport::count_frames(const LinkPointer& link) {
     return posting_.fail(
         link, ErrorCode::transport,
         fmt::format("{} has sent {} frames that were acknowledged, of which {} arrived: {} lost some",
-                    link->peer.text(), recovery.known_here, link->received, link->connection->adapter.about()));
+                    link->peer.text(), recovery.known_here, link->received, link->connection->adapter().about()));
   }
   QueuePair& pair = link->connection->pair;
-  pairs_.erase(pair.address().number);
-  last_pair_ = nullptr;
-  pair = std::move(*recovery.fresh);
+  rails_[link->rail].forget_pair(pair.address().number);
+  std::swap(pair, *recovery.fresh);
   recovery.fresh.reset();  // the old one
-  pairs_[pair.address().number] = link;
+  link->connection->route = recovery.fresh_route;
+  link->follow_pair();
+  rails_[link->rail].pairs[pair.address().number] = link;
   recovery.step = Recovery::Step::counted;
   services_.service.post([control = control_.get(), peer = link->rank(), round = recovery.round,
                           received = link->received] { control->resume(peer, round, received); });

@@ -3,13 +3,15 @@
 #pragma once
 
 #include "core/wire.hpp"
+#include "verbs/domains.hpp"
 #include "verbs/facts.hpp"
 
+#include <array>
 #include <cstdint>
 
 namespace godwit::verbs {
 
-inline constexpr std::uint8_t protocol_version = 2;
+inline constexpr std::uint8_t protocol_version = 3;
 
 /// First bytes of every send. Messages go on with a core::WireHeader and the payload.
 struct Frame {
@@ -82,11 +84,25 @@ struct FlushWord {
   std::uint32_t rkey = 0;
 };
 
+/// One of a host's ports in use: what decides with which of a peer's it is connected.
+struct RailWire {
+  Gid gid{};                     // zeros: none
+  std::uint8_t kind = 0;         // 0: there is no such rail; else 1, + 2: iWARP, + 4: Ethernet, + 8 * GidType
+  std::uint8_t prefix_bits = 0;  // of the GID, that name its subnet; 0: unknown
+  std::uint8_t number = 0;       // in the order of the host's ports
+  std::uint8_t distance = 0;     // from the process; 255: that or more
+};
+static_assert(sizeof(RailWire) == 20);
+
+/// Queue pairs by route; number 0: that route is not offered.
+using PairOffer = std::array<PairAddress, most_rails_in_use>;
+
 struct Hello {
   std::uint64_t job = 0;  // hash of the job's id
   std::int32_t from = 0;  // ranks
   std::int32_t to = 0;
-  PairAddress pair{};
+  std::array<RailWire, most_rails_in_use> rails{};  // best first
+  PairOffer pairs{};
   std::uint32_t buffer_bytes = 0;  // the longest frame that the sender of this receives
   std::uint32_t credits = 0;       // frames that it can receive without answering
   std::uint32_t pid = 0;
@@ -95,19 +111,20 @@ struct Hello {
   std::uint64_t token = 0;          // answers: to be named over rdma_cm
   Gid cm_ip{};
   std::uint16_t cm_port = 0;
-  std::uint16_t pad[3] = {};
-  char host[48] = {};   // for words, zero-terminated
-  char port[112] = {};  // for words: "mlx5_0:1, GID 3 10.1.2.3"
+  std::uint16_t same_host = 0;  // of who connects: whether it takes both for ranks of one host
+  std::uint16_t pad[2] = {};
+  char host[48] = {};                       // for words, zero-terminated
+  char ports[most_rails_in_use][112] = {};  // for words, by rail: "mlx5_0:1, GID 3 10.1.2.3"
 };
 
-/// A queue pair in the place of one that failed. Messages of an earlier round than the highest known mean nothing.
+/// Queue pairs in the place of one that failed. Messages of an earlier round than the highest known mean nothing.
 struct Recover {
   std::uint32_t round = 0;
-  std::uint32_t pad = 0;
+  std::uint32_t avoid = 0;         // routes (bits) that have just failed: only if there is no other one
   std::uint64_t acknowledged = 0;  // frames that the sender of this knows to have arrived
-  PairAddress pair{};
+  PairOffer pairs{};
 };
-static_assert(sizeof(Recover) == 48);
+static_assert(sizeof(Recover) == 80);
 
 /// The fresh queue pair receives.
 struct Resume {

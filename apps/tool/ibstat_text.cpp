@@ -53,7 +53,8 @@ std::string port_lines(const verbs::DeviceFacts& device, const verbs::PortFacts&
       port.number, port.state, port.physical_state, rate_text(port), port.lid, port.lmc, port.sm_lid, port.capabilities,
       hex(port_guid(port)), link_layer(port), protocol(device, port), port.mtu, port.max_mtu);
   text += gid_lines(device, port, use);
-  if (!use.reason.empty()) text += fmt::format("\t\tGodwit: {}: {}\n", use.used ? "used" : "not used", use.reason);
+  const std::string how = !use.used ? "not used" : use.rail ? fmt::format("used as rail {}", *use.rail) : "used";
+  if (!use.reason.empty()) text += fmt::format("\t\tGodwit: {}: {}\n", how, use.reason);
   return text;
 }
 
@@ -83,6 +84,7 @@ json port_json(const verbs::DeviceFacts& device, const verbs::PortFacts& port, c
           {"max_message", port.max_message},
           {"gids", std::move(gids)},
           {"used", use.used},
+          {"rail", use.rail ? json(*use.rail) : json()},
           {"gid_index", use.gid_index ? json(*use.gid_index) : json()},
           {"reason", use.reason}};
 }

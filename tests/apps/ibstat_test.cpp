@@ -112,6 +112,14 @@ TEST(Ibstat, Rates) {
   EXPECT_EQ(rate(verbs::LinkLayer::ethernet, 0, 0, ""), "0");
 }
 
+TEST(Ibstat, SeveralRails) {
+  runtime::Adapter adapter = infiniband();
+  adapter.uses = {{true, 0, "one more rail", 1}};
+  const std::string text = ibstat_text(adapter);
+  EXPECT_NE(text.find("\t\tGodwit: used as rail 1: one more rail\n"), std::string::npos) << text;
+  EXPECT_EQ(ibstat_json(adapter).at("ports")[0].at("rail"), 1);
+}
+
 TEST(Ibstat, Json) {
   const nlohmann::json all = ibstat_json(roce());
   EXPECT_EQ(all.at("name"), "mlx5_1");
@@ -122,6 +130,7 @@ TEST(Ibstat, Json) {
   EXPECT_EQ(port.at("gid_index"), 3);
   EXPECT_EQ(port.at("gids")[1].at("gid"), "::ffff:10.0.0.1");
   EXPECT_EQ(port.at("used"), true);
+  EXPECT_TRUE(port.at("rail").is_null());
   EXPECT_TRUE(all.at("ports")[1].at("gid_index").is_null());
   EXPECT_EQ(all.at("ports")[1].at("reason"), "Down, physically Polling");
   EXPECT_EQ(ibstat_json(roce(), 2).at("ports").size(), 1U);

@@ -49,6 +49,7 @@ const std::vector<TransportCase>& transport_cases() {
         {"fake", fake::make_fake_transport, [](core::OptionSet&) {}, {}, false, false},
         {"verbs_fake_infiniband", make_over_infiniband, verbs_options, {}, false, false, true},
         {"verbs_fake_roce", make_over_roce, verbs_options, {}, false, false, true},
+        {"verbs_fake_two_rails", make_over_two_rails, verbs_options, {}, false, false, true},
         {"verbs_fake_scarce", make_over_infiniband, verbs_options, scarce, false, false},
     };
     if (has_adapter())  // real ones, or of the lab

@@ -15,17 +15,21 @@ namespace {
 using fake_verbs::Fabric;
 using fake_verbs::Process;
 
-enum class Wire : bool { infiniband, roce };
+enum class Wire : std::uint8_t { infiniband, roce, two_rails };
 
-fake_verbs::DeviceSetup device_of(Wire wire, int rank) {
-  return wire == Wire::infiniband ? fake_verbs::infiniband_device("mlx5_0", static_cast<std::uint16_t>(rank + 1))
-                                  : fake_verbs::roce_device("rxe0", "10.77.0." + std::to_string(rank + 1));
+std::vector<fake_verbs::DeviceSetup> devices_of(Wire wire, int rank) {
+  if (wire == Wire::roce) return {fake_verbs::roce_device("rxe0", "10.77.0." + std::to_string(rank + 1))};
+  const auto lid = static_cast<std::uint16_t>(rank + 1);
+  std::vector<fake_verbs::DeviceSetup> devices{fake_verbs::infiniband_device("mlx5_0", lid)};
+  if (wire == Wire::two_rails)
+    devices.push_back(fake_verbs::infiniband_device("mlx5_1", static_cast<std::uint16_t>(lid + fake_hosts)));
+  return devices;
 }
 
 class SharedFabric {
  public:
   explicit SharedFabric(Wire wire) {
-    for (int rank = 0; rank < fake_hosts; ++rank) fabric_.add_host(host_of(rank), {device_of(wire, rank)});
+    for (int rank = 0; rank < fake_hosts; ++rank) fabric_.add_host(host_of(rank), devices_of(wire, rank));
   }
   ~SharedFabric() {
     for (const std::string& defect : fabric_.defects()) ADD_FAILURE() << "against the rules of verbs: " << defect;
@@ -87,6 +91,10 @@ std::unique_ptr<core::Transport> make_over(core::Services& services, Rank rank, 
 
 std::unique_ptr<core::Transport> make_over_infiniband(core::Services& services, Rank rank, std::string_view job) {
   return make_over<Wire::infiniband>(services, rank, job);
+}
+
+std::unique_ptr<core::Transport> make_over_two_rails(core::Services& services, Rank rank, std::string_view job) {
+  return make_over<Wire::two_rails>(services, rank, job);
 }
 
 std::unique_ptr<core::Transport> make_over_roce(core::Services& services, Rank rank, std::string_view job) {

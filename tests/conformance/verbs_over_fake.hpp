@@ -15,5 +15,7 @@ inline constexpr int fake_hosts = 32;  // by rank
 
 std::unique_ptr<core::Transport> make_over_infiniband(core::Services& services, Rank rank, std::string_view job);
 std::unique_ptr<core::Transport> make_over_roce(core::Services& services, Rank rank, std::string_view job);
+/// InfiniBand, two ports per host.
+std::unique_ptr<core::Transport> make_over_two_rails(core::Services& services, Rank rank, std::string_view job);
 
 }  // namespace godwit::conformance

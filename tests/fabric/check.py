@@ -17,11 +17,12 @@ import conformance
 import faults
 import isolated
 import job
+import rails
 import suites
 import two_drivers
 import weather
 
-MODULES = (atomics, bad_input, conformance, faults, isolated, suites, two_drivers, weather)
+MODULES = (atomics, bad_input, conformance, faults, isolated, rails, suites, two_drivers, weather)
 
 
 def checks_of(module):

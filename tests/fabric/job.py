@@ -122,17 +122,18 @@ def disturbed(host, netem):
 
 
 @contextmanager
-def unplugged(host):
+def unplugged(host, rail=0):
     """The host's cable is pulled; at the end it is back, and the port active."""
-    switch(f"ip link set v{host} down")
+    end = f"{host}r{rail}" if rail else f"{host}"
+    switch(f"ip link set v{end} down")
     try:
         yield
     finally:
-        switch(f"ip link set v{host} up")
+        switch(f"ip link set v{end} up")
         deadline = time.monotonic() + 30
-        while f"rxe{host}:PORT_ACTIVE" not in states():
+        while f"rxe{end}:PORT_ACTIVE" not in states():
             if time.monotonic() > deadline:
-                raise Failure(f"the port of host {host} does not come back: {states()}")
+                raise Failure(f"the port rxe{end} does not come back: {states()}")
             time.sleep(0.05)
 
 

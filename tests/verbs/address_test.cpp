@@ -1,5 +1,5 @@
 // Which ends a queue pair can connect, and the words where it cannot.
-#include "verbs/address.hpp"
+#include "verbs/routes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,11 @@
 namespace godwit::verbs {
 namespace {
 
-TransportAddress roce_v2(Gid gid) {
-  TransportAddress address;
-  address.link = LinkLayer::ethernet;
-  address.gid_type = GidType::roce_v2;
-  address.gid = gid;
-  return address;
+RailEnd roce_v2(Gid gid) {
+  RailEnd end;
+  end.link = LinkLayer::ethernet;
+  end.gids = {{0, gid, GidType::roce_v2, {}, 0}};
+  return end;
 }
 
 Gid ipv4(std::uint8_t last) { return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 9, 0, last}; }
@@ -26,7 +25,7 @@ TEST(Address, GidsOfTheSameKindConnect) {
 
 TEST(Address, Ipv4AndIpv6DoNotConnect) {
   for (const bool turned : {false, true}) {
-    TransportAddress here = roce_v2(ipv4(1)), there = roce_v2(ipv6(0xfe, 2));
+    RailEnd here = roce_v2(ipv4(1)), there = roce_v2(ipv6(0xfe, 2));
     if (turned) std::swap(here, there);
     const std::string why = cannot_connect(here, there);
     EXPECT_NE(why.find("10.9.0.1"), std::string::npos) << why;
@@ -36,13 +35,13 @@ TEST(Address, Ipv4AndIpv6DoNotConnect) {
 }
 
 TEST(Address, GidTypesMustBeTheSame) {
-  TransportAddress old = roce_v2(ipv4(2));
-  old.gid_type = GidType::roce_v1;
+  RailEnd old = roce_v2(ipv4(2));
+  old.gids.front().type = GidType::roce_v1;
   EXPECT_NE(cannot_connect(roce_v2(ipv4(1)), old).find("RoCE v1"), std::string::npos);
 }
 
 TEST(Address, RoceAndIwarpDoNotConnect) {
-  TransportAddress iwarp = roce_v2(ipv4(2));
+  RailEnd iwarp = roce_v2(ipv4(2));
   iwarp.protocol = Protocol::iwarp;
   EXPECT_EQ(cannot_connect(roce_v2(ipv4(1)), iwarp), "here RoCE, there iWARP");
 }

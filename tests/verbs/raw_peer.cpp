@@ -118,12 +118,15 @@ Hello hello_of(Rank from, Rank to) {
   hello.job = core::hash64("conformance");
   hello.from = from;
   hello.to = to;
-  hello.pair = {.number = 0x7777, .mtu = 1024, .lid = 77, .max_reads = 4};
+  RailEnd end;
+  end.gids = {{0, fake_verbs::link_local_gid(77), GidType::infiniband, {}, 0}};
+  hello.rails = to_wire(std::span(&end, 1));
+  hello.pairs[0] = {.number = 0x7777, .mtu = 1024, .lid = 77, .max_reads = 4};
   hello.buffer_bytes = 8192;
   hello.credits = 8;
   hello.pid = 4711;
   std::memcpy(hello.host, "elsewhere", 9);
-  std::memcpy(hello.port, "mlx5_9:1", 8);
+  std::memcpy(hello.ports[0], "mlx5_9:1", 8);
   return hello;
 }
 

@@ -4,6 +4,8 @@
 #include "verbs/options.hpp"
 #include "verbs/transport.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 namespace godwit::verbs {
@@ -16,7 +18,20 @@ fake_verbs::DeviceSetup roce(Rank rank) {
   return fake_verbs::roce_device("rxe0", "10.77.0." + std::to_string(rank + 1));
 }
 
+Devices two_infiniband(Rank rank) {
+  return {fake_verbs::infiniband_device("mlx5_0", static_cast<std::uint16_t>(rank + 1)),
+          fake_verbs::infiniband_device("mlx5_1", static_cast<std::uint16_t>(rank + 101))};
+}
+
+Devices two_roce(Rank rank) {
+  Devices devices;
+  for (int rail = 0; rail < 2; ++rail)
+    devices.push_back(fake_verbs::roce_device(fmt::format("rxe{}", rail), fmt::format("10.77.{}.{}", rail, rank + 1)));
+  return devices;
+}
+
 Stage::Stage(Options options, DeviceOf device) : options_(std::move(options)), device_(device) {}
+Stage::Stage(Options options, DevicesOf devices) : options_(std::move(options)), several_(devices) {}
 
 Stage::~Stage() {
   nodes_.clear();
@@ -28,7 +43,7 @@ Process& Stage::process(Rank rank) {
   Process*& process = processes_[rank];
   if (process != nullptr) return *process;
   const std::string host = "node" + std::to_string(rank);
-  fabric.add_host(host, {device_(rank)});
+  fabric.add_host(host, devices_of(rank));
   process = &fabric.add_process(host);
   return *process;
 }
@@ -57,14 +72,20 @@ void Stage::kill(Rank rank) {
   destroy(rank);
 }
 
-fake_verbs::PortName Stage::port(Rank rank) const {
-  return {"node" + std::to_string(rank), device_(rank).facts.name, 1};
+fake_verbs::PortName Stage::port(Rank rank, std::size_t device) const {
+  return {"node" + std::to_string(rank), devices_of(rank).at(device).facts.name, 1};
 }
 
 ibv_cq* Stage::completion_queue(Rank rank) {
   const auto& queues = process(rank).state().completion_queues;
   if (queues.size() != 1) throw std::runtime_error("not one completion queue");
   return (*queues.begin()).second.get();
+}
+
+ibv_cq* Stage::completion_queue_of(Rank rank, std::uint32_t pair) {
+  for (const auto& [key, queue_pair] : process(rank).state().queue_pairs)
+    if (queue_pair->qp_num == pair) return queue_pair->send_cq;
+  throw std::runtime_error("no such queue pair");
 }
 
 std::uint64_t Stage::not_ready() const {
@@ -79,6 +100,12 @@ std::uint32_t pair_of(Node& node, Rank peer) {
   const auto at = words.find(before);
   if (at == std::string::npos) throw std::runtime_error("no queue pair in: " + words);
   return static_cast<std::uint32_t>(std::stoul(words.substr(at + before.size())));
+}
+
+std::string device_of(Node& node, Rank peer) {
+  const std::string words = node.endpoint(peer).describe();
+  const std::string before = "verbs: ";
+  return words.substr(before.size(), words.find(':', before.size()) - before.size());
 }
 
 Window::Window(Node& user, Node& owner, std::size_t bytes)

@@ -33,13 +33,20 @@ using fake_verbs::Process;
 using Options = core::OptionSet::Variables;
 /// The device of a host, by rank.
 using DeviceOf = fake_verbs::DeviceSetup (*)(Rank rank);
+/// Its devices.
+using Devices = std::vector<fake_verbs::DeviceSetup>;
+using DevicesOf = Devices (*)(Rank rank);
 
 fake_verbs::DeviceSetup infiniband(Rank rank);
 fake_verbs::DeviceSetup roce(Rank rank);
+/// Two of a host: mlx5_0 and mlx5_1, rxe0 and rxe1; of RoCE each in a network of its own.
+Devices two_infiniband(Rank rank);
+Devices two_roce(Rank rank);
 
 class Stage {
  public:
   explicit Stage(Options options = {}, DeviceOf device = infiniband);
+  Stage(Options options, DevicesOf devices);
   ~Stage();
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
@@ -62,8 +69,10 @@ class Stage {
   Node& adopt(std::unique_ptr<Node> node) { return *(nodes_[node->rank] = std::move(node)); }
   /// The process is gone without a word, as by SIGKILL: its sockets are closed by the kernel.
   void kill(Rank rank);
-  fake_verbs::PortName port(Rank rank) const;
+  fake_verbs::PortName port(Rank rank, std::size_t device = 0) const;
   ibv_cq* completion_queue(Rank rank);
+  /// Of the device that has the queue pair.
+  ibv_cq* completion_queue_of(Rank rank, std::uint32_t pair);
   std::uint64_t not_ready() const;
 
   Fabric fabric;
@@ -71,14 +80,19 @@ class Stage {
  private:
   void make_host(Rank rank);
 
+  Devices devices_of(Rank rank) const { return device_ != nullptr ? Devices{device_(rank)} : several_(rank); }
+
   const Options options_;
-  const DeviceOf device_;
+  const DeviceOf device_ = nullptr;
+  const DevicesOf several_ = nullptr;
   std::map<Rank, Process*> processes_;
   std::map<Rank, std::unique_ptr<Node>> nodes_;
 };
 
 /// The number of the queue pair with `peer`.
 std::uint32_t pair_of(Node& node, Rank peer);
+/// Its device.
+std::string device_of(Node& node, Rank peer);
 
 /// Memory of `owner` that `user` may use.
 class Window {

@@ -106,20 +106,21 @@ struct Traffic {
 // Failures that may pass, at random.
 class Trouble {
  public:
-  explicit Trouble(Stage& stage) : stage_(stage) {}
+  Trouble(Stage& stage, std::size_t devices) : stage_(stage), devices_(devices) {}
   void act(std::mt19937& random) {
     const auto rank = static_cast<Rank>(random() % ranks);
     const auto peer = static_cast<Rank>((rank + 1 + random() % (ranks - 1)) % ranks);
-    for (auto& [its, steps] : down_)
-      if (steps > 0 && --steps == 0) stage_.fabric.set_port(stage_.port(its), true);
+    const std::size_t device = random() % devices_;
+    for (auto& [port, steps] : down_)
+      if (steps > 0 && --steps == 0) stage_.fabric.set_port(stage_.port(port.first, port.second), true);
     const auto what = random() % 120;
     if (what > 2 || left_ == 0) return;
     --left_;
     switch (what) {
       case 0: return stage_.fabric.fail_pair(pair_of(stage_.node(rank), peer));
       case 1:
-        down_[rank] = 1 + static_cast<unsigned>(random() % 60);
-        return stage_.fabric.set_port(stage_.port(rank), false);
+        down_[{rank, device}] = 1 + static_cast<unsigned>(random() % 60);
+        return stage_.fabric.set_port(stage_.port(rank, device), false);
       case 2:
         return stage_.process(rank).fail_request(
             std::array{IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ}[random() % 4],
@@ -129,24 +130,32 @@ class Trouble {
     }
   }
   void end() {
-    for (Rank rank = 0; rank < ranks; ++rank) stage_.fabric.set_port(stage_.port(rank), true);
+    for (Rank rank = 0; rank < ranks; ++rank)
+      for (std::size_t device = 0; device < devices_; ++device) stage_.fabric.set_port(stage_.port(rank, device), true);
   }
 
  private:
   Stage& stage_;
-  unsigned left_ = 25;             // recovering takes longer than many steps: not for ever
-  std::map<Rank, unsigned> down_;  // steps until it is up again
+  const std::size_t devices_;                              // per host
+  unsigned left_ = 25;                                     // recovering takes longer than many steps: not for ever
+  std::map<std::pair<Rank, std::size_t>, unsigned> down_;  // port: steps until it is up again
 };
 
 class Random : public ::testing::TestWithParam<unsigned> {};
 
-void play(unsigned seed, bool with_trouble) {
+std::unique_ptr<Stage> make_stage(const Options& options, bool of_infiniband, std::size_t devices) {
+  if (devices == 1) return std::make_unique<Stage>(options, of_infiniband ? infiniband : roce);
+  return std::make_unique<Stage>(options, of_infiniband ? two_infiniband : two_roce);
+}
+
+void play(unsigned seed, bool with_trouble, std::size_t devices = 1) {
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const Options options = seed % 3 == 0   ? Options{}
                           : seed % 3 == 1 ? Options{{"IB_CREDITS", "4"}, {"IB_SEND_QUEUE", "16"}, {"IB_MESSAGE", "1K"}}
                                           : Options{{"IB_CREDITS", "7"}, {"IB_INLINE", "0"}, {"IB_MESSAGE", "1K"}};
-  Stage stage(options, seed % 2 == 0 ? infiniband : roce);
+  const auto made = make_stage(options, seed % 2 == 0, devices);
+  Stage& stage = *made;
   for (Rank one = 0; one < ranks; ++one)
     for (Rank other = 0; other < one; ++other) connect(stage.node(one), stage.node(other));
   std::map<std::pair<Rank, Rank>, std::unique_ptr<Traffic>> traffic;  // user, owner
@@ -154,7 +163,7 @@ void play(unsigned seed, bool with_trouble) {
     for (Rank owner = 0; owner < ranks; ++owner)
       if (user != owner) traffic[{user, owner}] = std::make_unique<Traffic>(stage.node(user), stage.node(owner));
   stage.fabric.hold(random() % 4 == 0 ? Hold::acknowledgements : Hold::everything);
-  Trouble trouble(stage);
+  Trouble trouble(stage, devices);
   const auto step = [&] {
     if (with_trouble) trouble.act(random);
     for (auto& [ends, flow] : traffic)
@@ -192,6 +201,10 @@ TEST_P(Random, OrderAndCompleteness) {
 
 TEST_P(Random, OrderAndCompletenessInTrouble) {
   for (unsigned i = 0; i < 8 && !HasFailure(); ++i) play(GetParam() * 8 + i, true);
+}
+
+TEST_P(Random, OrderAndCompletenessOverTwoRails) {
+  for (unsigned i = 0; i < 8 && !HasFailure(); ++i) play(GetParam() * 8 + i, true, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Random, ::testing::Range(0U, 12U));

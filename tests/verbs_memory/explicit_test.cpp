@@ -92,7 +92,7 @@ TEST(ExplicitRegion, OldNoticesDoNotTouchIt) {
 TEST(ExplicitRegion, WithoutBytesHasNoKeys) {
   Stage stage;
   const Registered& region = stage.registrar->register_region({}, full_access);
-  EXPECT_EQ(region.lkey, 0U);
+  EXPECT_EQ(region.lkey.value, 0U);
   EXPECT_EQ(stage.api.registrations, 0);
   stage.registrar->deregister_region(region);
   EXPECT_EQ(stage.api.deregistrations, 0);

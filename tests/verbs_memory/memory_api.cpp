@@ -67,9 +67,9 @@ const MemoryApi::Pinned* MemoryApi::find(std::uint32_t lkey) const {
 }
 
 testing::AssertionResult MemoryApi::reaches(const Registered& registered, std::span<const std::byte> memory) const {
-  const Pinned* pinned = find(registered.lkey);
-  if (pinned == nullptr) return testing::AssertionFailure() << "lkey " << registered.lkey << " is not registered";
-  if (pinned->region.rkey != registered.rkey) return testing::AssertionFailure() << "rkey of another region";
+  const Pinned* pinned = find(registered.lkey.on(0));
+  if (pinned == nullptr) return testing::AssertionFailure() << "lkey " << registered.lkey.on(0) << " is not registered";
+  if (pinned->region.rkey != registered.rkey.on(0)) return testing::AssertionFailure() << "rkey of another region";
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
   if (begin < pinned->begin || begin + memory.size() > pinned->end)
     return testing::AssertionFailure() << "the region does not hold the memory";
@@ -88,7 +88,7 @@ Stage::Stage(std::size_t pages_count, const std::map<std::string, std::string>& 
   log = std::make_unique<core::Log>(core::LogLevel::debug, "/proc/self/fd/" + std::to_string(log_file.get()));
   options.add<VerbsOptions>();
   (void)options.load({}, options_set);
-  registrar = std::make_unique<Registrar>(api, api.domain(), options.get<VerbsOptions>(), *log,
+  registrar = std::make_unique<Registrar>(Domains(api, {api.domain()}), options.get<VerbsOptions>(), *log,
                                           std::make_unique<TestSource>(wire));
 }
 

@@ -29,11 +29,11 @@ TEST(Registrar, KeepsARegistrationAfterUse) {
 TEST(Registrar, UnmappedMemoryIsRegisteredAnew) {
   Stage stage;
   const Registered& first = stage.acquire(0, 4);
-  const std::uint32_t key = first.lkey;
+  const Keys key = first.lkey;
   stage.registrar->release(&first);
   stage.remap(3, 1);
   const Registered& second = stage.acquire(0, 4);
-  EXPECT_NE(second.lkey, key);
+  EXPECT_FALSE(second.lkey == key);
   EXPECT_EQ(stage.api.live(), 1U) << "the old one is gone";
   EXPECT_EQ(stage.statistics().invalidations, 1U);
   stage.registrar->release(&second);

@@ -24,7 +24,7 @@ struct Ucm : testing::Test {
     source->detach(queue);
     options.add<VerbsOptions>();
     (void)options.load({}, {{"IB_REG_CACHE", "on"}});
-    registrar = std::make_unique<Registrar>(api, api.domain(), options.get<VerbsOptions>(), log);
+    registrar = std::make_unique<Registrar>(Domains(api, {api.domain()}), options.get<VerbsOptions>(), log);
     ASSERT_TRUE(registrar->caching());
   }
   void touch(std::span<std::byte> memory) const {
