@@ -4,13 +4,11 @@
 namespace godwit::atomics_test {
 namespace {
 
-using fake_verbs::Hold;
-
 std::string outcome(Job& job, Rank rank, Operation* operation) {
   EXPECT_NE(operation, nullptr);
   EXPECT_TRUE(job.until([&] { return operation->done(); }));
   EXPECT_NE(operation->status, ErrorCode::ok);
-  const std::string words = operation->detail;
+  std::string words = operation->detail;
   job.worker(rank).release(*operation);
   return words;
 }
