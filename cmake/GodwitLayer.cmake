@@ -10,6 +10,10 @@ target_compile_options(godwit_flags INTERFACE -fno-semantic-interposition)
 if(GODWIT_SANITIZE)
   target_compile_options(godwit_flags INTERFACE -fsanitize=${GODWIT_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(godwit_flags INTERFACE -fsanitize=${GODWIT_SANITIZE})
+  if(GODWIT_SANITIZE MATCHES "undefined")
+    # Before each access: half of the code and a third of the time to compile. Null pointers are the address sanitizer's, too.
+    target_compile_options(godwit_flags INTERFACE -fno-sanitize=null,alignment)
+  endif()
   if(GODWIT_SANITIZE STREQUAL "thread")  # which knows no fences; locks do the ordering there
     target_compile_definitions(godwit_flags INTERFACE BOOST_ASIO_DISABLE_FENCED_BLOCK)
   endif()

@@ -18,18 +18,17 @@ class IntervalMap {
 
   void assign(std::uint64_t begin, std::uint64_t end, T value) {
     if (begin >= end) return;
-    split(end);
-    values_.erase(split(begin), values_.lower_bound(end));
-    values_.emplace(begin, std::move(value));
+    const auto last = split(end), first = split(begin);
+    first->second = std::move(value);
+    values_.erase(std::next(first), last);
   }
 
   /// Calls visit(begin, end, T&) for the pieces of [begin, end) in order; visit may change the value.
   template <class F>
   void for_each(std::uint64_t begin, std::uint64_t end, F&& visit) {
     if (begin >= end) return;
-    split(end);
-    for (auto piece = split(begin); piece != values_.end() && piece->first < end; ++piece)
-      visit(piece->first, end_of(piece), piece->second);
+    const auto last = split(end);
+    for (auto piece = split(begin); piece != last; ++piece) visit(piece->first, end_of(piece), piece->second);
   }
 
   /// As for_each, without changing anything; pieces are cut to [begin, end).

@@ -84,7 +84,8 @@ void Worker::check_awaited(Peer& source, std::uint32_t context, Tag sequence, st
   if ((context & 1U) == 0 || sequence < 0)
     return protocol_error(source, fmt::format("that it waits for call {} of context {}", sequence, context));
   Group* group = find_group(context);
-  if (group == nullptr ? is_gone(context) : group->broken) return;
+  // Temporary ones all make the same calls; whether one is still to come is not known.
+  if (group == nullptr ? is_gone(context) || context >= first_temporary_context : group->broken) return;
   if (group != nullptr && group->to_group(source.rank) == any_source)
     return protocol_error(source,
                           fmt::format("a collective of communicator {}, to which it does not belong", context / 2));

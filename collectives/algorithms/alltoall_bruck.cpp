@@ -2,6 +2,8 @@
 // Cost: ceil(log2 n) rounds; about n / 2 blocks sent in each, and copied twice; n blocks copied at either end.
 #include "collectives/algorithm.hpp"
 
+#include <algorithm>
+
 namespace godwit::collectives {
 namespace {
 
@@ -13,15 +15,21 @@ void build_bruck(ScheduleBuilder& b) {
   b.copy(b.input(b.blocks(b.rank())), travelling, b.blocks(n - b.rank()));
   b.copy(b.input(), travelling + b.blocks(n - b.rank()), b.blocks(b.rank()));
   for (int distance = 1; distance < n; distance *= 2) {
-    std::vector<int> going;
-    for (int i = distance; i < n; ++i)
-      if (i & distance) going.push_back(i);
-    int slot = 0;
-    for (int i : going) b.copy(travelling + b.blocks(i), packed + b.blocks(slot++), b.count());
-    b.send((b.rank() + distance) % n, packed, b.blocks(slot));
-    b.recv((b.rank() + n - distance) % n, arrived, b.blocks(slot));
-    slot = 0;
-    for (int i : going) b.copy(arrived + b.blocks(slot++), travelling + b.blocks(i), b.count());
+    // Blocks whose number has this bit come in runs.
+    const auto each_run = [&](const auto& visit) {
+      int slot = 0;
+      for (int first = distance; first < n; first += 2 * distance) {
+        const int run = std::min(distance, n - first);
+        visit(travelling + b.blocks(first), b.blocks(slot), b.blocks(run));
+        slot += run;
+      }
+      return slot;
+    };
+    const int going =
+        each_run([&](Place place, std::uint64_t slot, std::uint64_t count) { b.copy(place, packed + slot, count); });
+    b.send((b.rank() + distance) % n, packed, b.blocks(going));
+    b.recv((b.rank() + n - distance) % n, arrived, b.blocks(going));
+    each_run([&](Place place, std::uint64_t slot, std::uint64_t count) { b.copy(arrived + slot, place, count); });
   }
   for (int i = 0; i < n; ++i) b.copy(travelling + b.blocks(i), b.output(b.blocks((b.rank() - i + n) % n)), b.count());
 }

@@ -187,6 +187,31 @@ TEST(Mismatch, OfOneOfSeveralEarlyMessages) {
   EXPECT_EQ(ranks.cluster.world(2).error.code(), ErrorCode::mismatch);
 }
 
+// What rank 0 waits for is told before rank 1 has the communicator.
+TEST(Mismatch, OfACommunicatorThatTheOtherRankMakesLater) {
+  Ranks ranks(settings(2));
+  std::vector<std::unique_ptr<CollectiveContext>> contexts;
+  std::vector<RankData> data;
+  std::vector<Pending> pending;
+  for (const Rank rank : {0, 1}) {
+    core::Worker& worker = ranks.cluster.worker(rank);
+    contexts.push_back(
+        std::make_unique<CollectiveContext>(worker, worker.add_group(core::make_group(2, rank, {0, 1}))));
+    data.emplace_back(
+        CollectiveCall{.collective = Collective::scatter, .count = 4, .type = DataType::int32, .root = 1 - rank}, rank,
+        2, false);
+    {
+      const auto lock = worker.lock();
+      pending.emplace_back(worker, start_collective(worker, *contexts.back(), data.back().call()));
+    }
+    for (int looks = 0; looks < 2; ++looks) wait_for(ranks, 1500);
+  }
+  for (const Pending& p : pending) {
+    ASSERT_TRUE(p.done());
+    EXPECT_EQ(p.status(), ErrorCode::mismatch) << p.detail();
+  }
+}
+
 // Ranks that are late, in a program that is right: however long the others wait, there is no error.
 TEST(Mismatch, IsNotSeenInLateRanks) {
   for (const Algorithm* algorithm : even_algorithms()) {
