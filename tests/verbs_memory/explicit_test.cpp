@@ -47,6 +47,21 @@ TEST(ExplicitRegion, ServesTransfersOfItsMemoryWithOrWithoutTheCache) {
   }
 }
 
+TEST(ExplicitRegion, IsAcquiredWhereKnownAndNothingIsRegisteredElsewhere) {
+  for (const char* cache : {"auto", "off"}) {
+    Stage stage(256, {{"IB_REG_CACHE", cache}});
+    const Registered& region = stage.registrar->register_region(stage.pages.span(2, 4), full_access);
+    EXPECT_EQ(stage.registrar->acquire_known(stage.pages.span(3, 2), full_access), &region);
+    EXPECT_EQ(stage.registrar->acquire_known(stage.pages.span(5, 2), full_access), nullptr) << "half of it is not";
+    EXPECT_EQ(stage.api.registrations, 1);
+    EXPECT_EQ(stage.statistics().misses, 0U);
+    stage.registrar->deregister_region(region);
+    EXPECT_EQ(stage.api.live(), 1U) << "in use";
+    stage.registrar->release(&region);
+    EXPECT_EQ(stage.api.live(), 0U);
+  }
+}
+
 TEST(ExplicitRegion, IsNeitherMergedNorEvicted) {
   Stage stage(256, {{"IB_REG_CACHE_ENTRIES", "1"}});
   const Registered& region = stage.registrar->register_region(stage.pages.span(2, 1), full_access);
