@@ -62,7 +62,8 @@ VerbsTransport::VerbsTransport(core::Services& services, Rank rank, std::string_
 // The first one must work; what others cannot do is said, and they are left out.
 void VerbsTransport::open_rails(Api& api, const std::vector<DeviceFacts>& devices, const PortChoices& choices) {
   const auto& options = services_.options.get<VerbsOptions>();
-  const std::size_t wanted = rails_in_use(devices, choices.ports, options);
+  const bool one_for_atomics = services_.options.get<core::CoreOptions>().atomics->value == "adapter";
+  const std::size_t wanted = one_for_atomics ? 1 : rails_in_use(devices, choices.ports, options);
   std::vector<ibv_pd*> domains;
   for (const PortChoice& port : std::span(choices.ports).first(wanted)) {
     const auto rail = static_cast<unsigned>(adapters_.size());
@@ -99,7 +100,7 @@ void VerbsTransport::agree_atomics() {
     services_.log.info(
         "verbs: atomics on this rank's memory are executed by its CPU: those of several adapters are not atomic to "
         "each "
-        "other; GODWIT_IB_RAILS=1 uses one only");
+        "other; GODWIT_IB_RAILS=1 or GODWIT_ATOMICS=adapter uses one only");
 }
 
 int VerbsTransport::remote_access() const noexcept {
