@@ -80,8 +80,10 @@ inline bool VerbsTransport::handle(Rail& rail, const ibv_wc& entry, Completion& 
 
 inline std::size_t VerbsTransport::poll_queue(Rail& rail, std::span<Completion> out) noexcept {
   const std::size_t most = std::min(out.size(), rail.entries.size());
-  rail.idle = false;
-  if (most == 0) return 0;
+  if (most == 0) {
+    rail.idle = false;
+    return 0;
+  }
   std::size_t found = rail.waiting_entries;
   if (found != 0) [[unlikely]] {
     rail.waiting_entries = 0;

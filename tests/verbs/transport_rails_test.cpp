@@ -296,6 +296,18 @@ TEST(SeveralRails, TheOneOfTwoWithAFaultIsLeftOut) {
   expect_they_talk(stage, stage.node(0), stage.node(1));
 }
 
+// Peers may reach a word over either adapter, and the two are not atomic to each other.
+TEST(SeveralRails, AtomicsNeedOneAdapter) {
+  for (const char* const rails : {"1", "2"}) {
+    Stage stage({{"IB_RAILS", rails}}, two_infiniband);
+    std::array<std::byte, 64> memory{};
+    Node& node = stage.node(0);
+    const core::Registration registration = node.transport->register_memory(memory, MemoryKind::host);
+    EXPECT_EQ(registration.atomics, *rails == '1');
+    node.transport->deregister_memory(registration);
+  }
+}
+
 // What one adapter takes into a work request the other one may not.
 TEST(SeveralRails, AgreeOnWhatIsCopiedIntoAWorkRequest) {
   Two two(+[](Rank rank) {
