@@ -27,17 +27,17 @@ namespace {
 // A little slower than the best: what served the size before stays, for noise should not decide.
 constexpr double as_good = 1.03;
 
-const Measured& pick(const Bench::Result& result, const std::string& before) {
-  const auto same = std::ranges::find(result.measured, before, &Measured::algorithm);
+const AlgorithmTime& pick(const Bench::Result& result, const std::string& before) {
+  const auto same = std::ranges::find(result.measured, before, &AlgorithmTime::algorithm);
   if (same != result.measured.end() && same->seconds <= as_good * result.measured.front().seconds) return *same;
   return result.measured.front();
 }
 
-void print_row(std::size_t bytes, const Bench::Result& result, const Measured& best) {
-  const auto chosen = std::ranges::find(result.measured, result.chosen, &Measured::algorithm);
+void print_row(std::size_t bytes, const Bench::Result& result, const AlgorithmTime& best) {
+  const auto chosen = std::ranges::find(result.measured, result.chosen, &AlgorithmTime::algorithm);
   fmt::print("{:>12}  {:<20} {:>10.2f}  {:<20} {:>10.2f} {:>6.2f} ", core::format_size(bytes), best.algorithm,
              best.seconds * 1e6, result.chosen, chosen->seconds * 1e6, chosen->seconds / best.seconds);
-  for (const Measured& other : result.measured)
+  for (const AlgorithmTime& other : result.measured)
     if (other.algorithm != best.algorithm && other.algorithm != result.chosen)
       fmt::print(" {} {:.2f}", other.algorithm, other.seconds * 1e6);
   fmt::print("\n");
@@ -84,7 +84,7 @@ int tune(const TuneWords& words) {
         if (first) fmt::print("{:>12}  by flags in shared memory\n", core::format_size(*size));
         continue;
       }
-      const Measured& best = pick(result, before);
+      const AlgorithmTime& best = pick(result, before);
       before = best.algorithm;
       const std::size_t bytes = std::max(what.shape(world.size()).send, what.shape(world.size()).recv) * sizeof(float);
       shape.ranges.push_back({collective, bytes, find_algorithm(collective, best.algorithm), best.seconds * 1e6});

@@ -79,7 +79,7 @@ Bench::Result Bench::measure(const Case& what, int rounds, double round_s) {
       samples[name].push_back(time(with(what, name), call, often));
     }
   for (const std::string& name : names) result.measured.push_back({name, median(samples[name])});
-  std::ranges::stable_sort(result.measured, {}, &Measured::seconds);
+  std::ranges::stable_sort(result.measured, {}, &AlgorithmTime::seconds);
   return result;
 }
 

@@ -13,7 +13,7 @@
 
 namespace godwit::apps {
 
-struct Measured {
+struct AlgorithmTime {
   std::string algorithm;
   double seconds = 0;  // of one call on the slowest rank, median of the rounds
 };
@@ -24,8 +24,8 @@ class Bench {
   Bench(Communicator world, std::size_t most_bytes);
 
   struct Result {
-    std::string chosen;              // by predicted costs; empty: by flags in shared memory, nothing was measured
-    std::vector<Measured> measured;  // the fastest first
+    std::string chosen;                   // by predicted costs; empty: by flags in shared memory, nothing was measured
+    std::vector<AlgorithmTime> measured;  // the fastest first
   };
   /// Takes the algorithms by turns. One that needs many times as long as another is left out after the first time.
   Result measure(const Case& what, int rounds, double round_s);

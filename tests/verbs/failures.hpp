@@ -14,15 +14,15 @@ namespace godwit::verbs {
 
 using fake_verbs::Executed;
 
-struct Failure {
+struct CompletionFailure {
   ibv_wr_opcode opcode;
   ibv_wc_status status;
   Executed executed;
 };
 
 /// Every work request that the transport posts, with each of the statuses.
-inline std::vector<Failure> failures(std::span<const ibv_wc_status> statuses) {
-  std::vector<Failure> all;
+inline std::vector<CompletionFailure> failures(std::span<const ibv_wc_status> statuses) {
+  std::vector<CompletionFailure> all;
   for (const auto opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ})
     for (const ibv_wc_status status : statuses)
       for (const Executed executed : {Executed::no, Executed::yes}) all.push_back({opcode, status, executed});
@@ -30,12 +30,12 @@ inline std::vector<Failure> failures(std::span<const ibv_wc_status> statuses) {
 }
 
 /// For names of tests.
-inline std::string words(const Failure& failure) {
+inline std::string words(const CompletionFailure& failure) {
   return fmt::format("Opcode{}Status{}{}", static_cast<int>(failure.opcode), static_cast<int>(failure.status),
                      failure.executed == Executed::yes ? "Executed" : "");
 }
 
-inline std::ostream& operator<<(std::ostream& out, const Failure& failure) { return out << words(failure); }
+inline std::ostream& operator<<(std::ostream& out, const CompletionFailure& failure) { return out << words(failure); }
 
 /// A send is the tenth numbered message.
 inline WorkRequest request_for(ibv_wr_opcode opcode, const Window& window, std::span<std::byte> local) {

@@ -15,7 +15,7 @@ std::vector<ibv_wc_status> statuses() {
   return all;
 }
 
-class Completions : public ::testing::TestWithParam<Failure> {};
+class Completions : public ::testing::TestWithParam<CompletionFailure> {};
 
 TEST_P(Completions, AreExplainedAndEndTheConnectionOnBothSides) {
   const auto [opcode, status, executed] = GetParam();

@@ -1,5 +1,5 @@
-// Two ports per host: a connection moves from one to the other when a port, a path, an adapter or a queue fails, and
-// back when the port does; nothing is lost, nothing happens twice.
+// TwoRails ports per host: a connection moves from one to the other when a port, a path, an adapter or a queue fails,
+// and back when the port does; nothing is lost, nothing happens twice.
 #include "failures.hpp"
 
 #include <array>
@@ -8,8 +8,8 @@
 namespace godwit::verbs {
 namespace {
 
-struct Two {
-  explicit Two(DevicesOf devices = two_roce, Options options = {}) : stage(std::move(options), devices) {
+struct TwoRails {
+  explicit TwoRails(DevicesOf devices = two_roce, Options options = {}) : stage(std::move(options), devices) {
     connect(a, b);
   }
   // The device of the connection, by position on its host.
@@ -22,7 +22,7 @@ struct Two {
 std::size_t lost(const Node& node) { return node.count(Kind::peer_lost); }
 
 // Numbered messages one way, a put, a get and an answer: all over whatever rail there is.
-void exchange(Two& two, std::int64_t first, std::int64_t end) {
+void exchange(TwoRails& two, std::int64_t first, std::int64_t end) {
   auto& [stage, a, b] = two;
   const Window window(a, b, 4096);
   std::vector<std::byte> local = pattern(3000, static_cast<std::size_t>(first)), back(3000);
@@ -55,7 +55,7 @@ TEST(SeveralRails, BothSidesUseTheSame) {
 }
 
 TEST(SeveralRails, OneIsEnoughWhereTheOptionSaysSo) {
-  Two two(two_roce, {{"IB_RAILS", "1"}});
+  TwoRails two(two_roce, {{"IB_RAILS", "1"}});
   EXPECT_EQ(two.device(), 0U);
   EXPECT_EQ(two.stage.process(0).counters().contexts, 1U);
   exchange(two, 0, 5);
@@ -63,7 +63,7 @@ TEST(SeveralRails, OneIsEnoughWhereTheOptionSaysSo) {
 
 TEST(SeveralRails, APortThatGoesDownIsLeftAtOnce) {
   for (const Rank whose : {0, 1}) {
-    Two two;
+    TwoRails two;
     auto& [stage, a, b] = two;
     const std::size_t first = two.device();
     exchange(two, 0, 20);
@@ -83,7 +83,7 @@ TEST(SeveralRails, APortThatGoesDownIsLeftAtOnce) {
 
 // The port that has gone is not the one in use: nothing happens, also when it comes back.
 TEST(SeveralRails, TheOtherPortDoesNotMatter) {
-  Two two;
+  TwoRails two;
   auto& [stage, a, b] = two;
   const std::size_t first = two.device();
   const std::uint32_t pair = pair_of(a, 1);
@@ -97,7 +97,7 @@ TEST(SeveralRails, TheOtherPortDoesNotMatter) {
 
 // Nothing says that the path is broken but the retransmissions that are given up.
 TEST(SeveralRails, ABrokenPathIsLeft) {
-  Two two;
+  TwoRails two;
   auto& [stage, a, b] = two;
   const std::size_t first = two.device();
   stage.fabric.set_path(stage.port(0, first), stage.port(1, first), false);
@@ -107,7 +107,7 @@ TEST(SeveralRails, ABrokenPathIsLeft) {
 }
 
 TEST(SeveralRails, AQueuePairThatFailsMovesToo) {
-  Two two(two_infiniband);
+  TwoRails two(two_infiniband);
   auto& [stage, a, b] = two;
   for (int round = 0; round < 4; ++round) {
     const std::size_t before = two.device();
@@ -121,7 +121,7 @@ TEST(SeveralRails, AQueuePairThatFailsMovesToo) {
 
 TEST(SeveralRails, WhatWasUnderWayBothWaysComesOnceOverTheOther) {
   for (const Hold hold : {Hold::acknowledgements, Hold::everything}) {
-    Two two(two_infiniband);
+    TwoRails two(two_infiniband);
     auto& [stage, a, b] = two;
     const std::size_t first = two.device();
     const Window window(a, b, 64 * 32);
@@ -151,7 +151,7 @@ TEST(SeveralRails, WhatWasUnderWayBothWaysComesOnceOverTheOther) {
 
 TEST(SeveralRails, BothDownThenOneBack) {
   for (const std::size_t back : {0U, 1U}) {
-    Two two;
+    TwoRails two;
     auto& [stage, a, b] = two;
     exchange(two, 0, 10);
     for (const std::size_t device : {0U, 1U}) stage.fabric.set_port(stage.port(0, device), false);
@@ -167,7 +167,7 @@ TEST(SeveralRails, BothDownThenOneBack) {
 
 // One side has lost one port, the other side the other one: nothing is left that reaches.
 TEST(SeveralRails, DifferentPortsDownAtBothEnds) {
-  Two two;
+  TwoRails two;
   auto& [stage, a, b] = two;
   exchange(two, 0, 10);
   stage.fabric.set_port(stage.port(0, 0), false);
@@ -182,7 +182,7 @@ TEST(SeveralRails, DifferentPortsDownAtBothEnds) {
 }
 
 TEST(SeveralRails, EndWhenNoneComesBack) {
-  Two two(two_roce, {{"IB_RECOVERY_TIME", "1"}});
+  TwoRails two(two_roce, {{"IB_RECOVERY_TIME", "1"}});
   auto& [stage, a, b] = two;
   for (const std::size_t device : {0U, 1U}) stage.fabric.set_port(stage.port(1, device), false);
   send_numbered(stage, a, 1, 0, 1);
@@ -194,7 +194,7 @@ TEST(SeveralRails, EndWhenNoneComesBack) {
 
 TEST(SeveralRails, ARemovedAdapterIsLeft) {
   for (const Rank whose : {0, 1}) {
-    Two two(two_infiniband);
+    TwoRails two(two_infiniband);
     auto& [stage, a, b] = two;
     const std::size_t first = two.device();
     exchange(two, 0, 20);
@@ -211,7 +211,7 @@ TEST(SeveralRails, ARemovedAdapterIsLeft) {
 }
 
 TEST(SeveralRails, ACompletionQueueThatFailsIsLeft) {
-  Two two(two_infiniband);
+  TwoRails two(two_infiniband);
   auto& [stage, a, b] = two;
   const std::size_t first = two.device();
   exchange(two, 0, 20);
@@ -310,7 +310,7 @@ TEST(SeveralRails, AtomicsNeedOneAdapter) {
 
 // What one adapter takes into a work request the other one may not.
 TEST(SeveralRails, AgreeOnWhatIsCopiedIntoAWorkRequest) {
-  Two two(+[](Rank rank) {
+  TwoRails two(+[](Rank rank) {
     Devices all = two_infiniband(rank);
     all[static_cast<std::size_t>(rank)].max_inline = 64;
     return all;

@@ -145,7 +145,7 @@ TEST(Recovery, FindsTheGidInAnotherPlace) {
 constexpr std::array statuses_that_may_pass{IBV_WC_RETRY_EXC_ERR, IBV_WC_LOC_QP_OP_ERR, IBV_WC_RESP_TIMEOUT_ERR,
                                             IBV_WC_WR_FLUSH_ERR};
 
-class CompletionsThatMayPass : public ::testing::TestWithParam<Failure> {};
+class CompletionsThatMayPass : public ::testing::TestWithParam<CompletionFailure> {};
 
 TEST_P(CompletionsThatMayPass, AreRecoveredFrom) {
   const auto [opcode, status, executed] = GetParam();
