@@ -247,10 +247,14 @@ TEST(Mismatch, ASourceIsToldOnce) {
   s.fabric.record = true;
   Ranks ranks(s);
   ranks.cluster.connect_all();
-  RankData data({.collective = Collective::broadcast, .count = 4, .type = DataType::int32, .root = 1}, 0, 2, false);
+  const CollectiveCall call{.collective = Collective::broadcast, .count = 4, .type = DataType::int32, .root = 1};
+  RankData data(call, 0, 2, false), late(call, 1, 2, false);
   const Pending pending = ranks.start(0, data.call());
   for (int looks = 0; looks < 10; ++looks) wait_for(ranks, 1500);
   EXPECT_EQ(ranks.cluster.fabric().script(), std::vector<std::string>{"0>1 awaited"});
+  const Pending at_last = ranks.start(1, late.call());
+  ranks.cluster.settle();
+  EXPECT_TRUE(pending.done() && at_last.done());
 }
 
 }  // namespace
