@@ -44,9 +44,13 @@ Adapters find_adapters() {
       use.used = i < rails;
       if (choice.gid) use.gid_index = choice.gid->index;
       if (use.used && rails > 1) use.rail = static_cast<unsigned>(i);
-      use.reason = use.used ? std::move(choice.reason)
-                            : fmt::format("it could be, but {} ({}) {} in use already", rails,
-                                          verbs_options.rails.origin(), rails == 1 ? "is" : "are");
+      use.reason = std::move(choice.reason);
+      if (!use.used)
+        use.reason += rails == static_cast<std::size_t>(*verbs_options.rails)
+                          ? fmt::format("; but no more than {} at a time (GODWIT_IB_RAILS)", rails)
+                          : std::string(
+                                "; but those in use together are of one protocol and link layer, and not "
+                                "connected by rdma_cm");
     }
     for (verbs::PortLeftOut& left : choices.left_out)
       use_of(result.adapters, left.device, left.port).reason = std::move(left.reason);
