@@ -58,10 +58,14 @@ void VerbsTransport::on(PeerLost& lost) {
   }
   const LinkPointer& link = found->second;
   if (link->state == Link::State::draining) return;
+  const bool was_recovering = link->state == Link::State::recovering;
   link->state = Link::State::draining;
   link->may_post = false;
   link->lost_status = lost.status;
   link->lost_detail = std::move(lost.detail);
+  // Who tells may know only that we had told of a failure.
+  if (was_recovering && lost.status != ErrorCode::ok && link->lost_detail.find(link->recovery.why) == std::string::npos)
+    link->lost_detail += "; what had failed here: " + link->recovery.why;
   link->last_word = lost.sent;
   link->peer_gave_up = lost.status == ErrorCode::transport;
   start_draining(link);

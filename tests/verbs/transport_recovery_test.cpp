@@ -198,6 +198,20 @@ TEST(Recovery, EndsWhenThePortDoesNotComeBack) {
   EXPECT_NE(there.detail.find("rxe0:1: the port is down"), std::string::npos) << there.detail;
 }
 
+// What the peer tells, that a queue pair of ours had failed, we know better.
+TEST(Recovery, SaysWhatFailedHereWhenThePeerGivesUpFirst) {
+  Stage stage({}, roce);
+  Node &a = stage.node(0), &b = stage.node(1, {{"IB_RECOVERY_TIME", "1"}});
+  connect(a, b);
+  stage.fabric.set_port(stage.port(1), false);
+  send_numbered(stage, a, 1, 0, 1);
+  const Received here = expect_one_loss(stage, a, 1);
+  for (const char* const words :
+       {"gave the connection up", "what had failed here: RDMA with rank 1", "not acknowledged"})
+    EXPECT_NE(here.detail.find(words), std::string::npos) << words << " is not in: " << here.detail;
+  expect_one_loss(stage, b, 0);
+}
+
 // Both ports are up, but nothing gets through: each fresh queue pair fails, too.
 TEST(Recovery, EndsWhenThePathStaysBroken) {
   Two two(roce, {{"IB_RECOVERY_TIME", "1"}});
