@@ -25,6 +25,8 @@ struct Algorithm {
 
 /// All algorithms, grouped by collective.
 std::span<const Algorithm* const> algorithms() noexcept;
+/// nullptr: the collective has none of that name.
+const Algorithm* find_algorithm(Collective collective, std::string_view name) noexcept;
 
 /// The schedule of one rank.
 Schedule build(const Algorithm& algorithm, const Problem& problem, Rank rank);

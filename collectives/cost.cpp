@@ -57,6 +57,12 @@ Cost cost_of_chain(const Problem& problem) noexcept {
   return {.rounds = t.others, .bytes = t.n > 1 ? t.bytes + hops * t.bytes / count : 0, .messages = t.share * count};
 }
 
+Cost cost_of_reducing_chain(const Problem& problem) noexcept {
+  Cost cost = cost_of_chain(problem);
+  if (problem.size > 1) cost.reduced = Terms(problem).bytes;
+  return cost;
+}
+
 double pieces(const Problem& problem, double bytes) noexcept {
   return std::max(1.0, std::ceil(bytes / static_cast<double>(problem.chunk_bytes)));
 }

@@ -50,6 +50,8 @@ Cost at_all_distances(const Problem& problem, Cost cost) noexcept;
 
 /// Of a vector that goes from rank to rank in pieces.
 Cost cost_of_chain(const Problem& problem) noexcept;
+/// The same with a reduction on the way.
+Cost cost_of_reducing_chain(const Problem& problem) noexcept;
 
 /// Messages that `bytes` become when cut into chunks (at least 1).
 double pieces(const Problem& problem, double bytes) noexcept;

@@ -40,13 +40,11 @@ TunedRange range_of(const json& entry, const std::string& origin) {
   const auto name = entry.at("algorithm").get<std::string>();
   const auto collective = collective_of(word);
   if (!collective) refuse(origin, fmt::format("there is no collective '{}'", word));
+  if (const Algorithm* algorithm = find_algorithm(*collective, name))
+    return {*collective, entry.at("bytes").get<std::uint64_t>(), algorithm, entry.value("us", 0.0)};
   std::vector<std::string_view> known;
-  for (const Algorithm* algorithm : algorithms()) {
-    if (algorithm->collective != *collective) continue;
-    if (algorithm->name == name)
-      return {*collective, entry.at("bytes").get<std::uint64_t>(), algorithm, entry.value("us", 0.0)};
-    known.push_back(algorithm->name);
-  }
+  for (const Algorithm* algorithm : algorithms())
+    if (algorithm->collective == *collective) known.push_back(algorithm->name);
   refuse(origin, fmt::format("{} has no algorithm '{}', but {}", word, name, fmt::join(known, ", ")));
 }
 

@@ -18,7 +18,8 @@
 namespace godwit::core {
 
 /// What a collective's messages carry in WireHeader::signature: equal exactly for calls that belong together
-/// (up to hashing). Never 0. `lengths`: hash of the blocks' lengths where all ranks must pass the same.
+/// (up to hashing). Never 0. `lengths`: hash of what else all ranks must have alike: lengths
+/// of blocks, measured tables.
 std::uint32_t signature_of(const CollectiveCall& call, std::uint64_t lengths = 0) noexcept;
 /// "allreduce of 1000 float, sum" or "broadcast of 8 uint8 from root 2".
 std::string describe(const CollectiveCall& call);

@@ -60,6 +60,16 @@ Operands place(const Case& what, int rank, int ranks, std::byte* send_buffer, st
   return {.send = recv_buffer + shape.send_index * width, .recv = recv_buffer};
 }
 
+CollectiveCall call_of(const Case& what, int ranks, const Operands& operands) {
+  return {.collective = collective_of(what.benchmark).value_or(Collective::barrier),
+          .send = operands.send,
+          .recv = operands.recv,
+          .count = what.shape(ranks).count,
+          .type = what.type,
+          .op = what.op,
+          .root = what.root};
+}
+
 void write_input(const Case& what, int rank, int ranks, std::uint64_t seed, const Operands& operands) {
   const Shape shape = what.shape(ranks);
   std::memset(operands.recv, rubbish, shape.recv * size_of(what.type));

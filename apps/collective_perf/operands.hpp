@@ -32,6 +32,9 @@ struct Operands {
 /// Places the operands in two buffers, each as large as the larger operand. In place both lie in one of them.
 Operands place(const Case& what, int rank, int ranks, std::byte* send_buffer, std::byte* recv_buffer);
 
+/// The call of a case. Of sendrecv, which is no collective, only the buffers mean something.
+CollectiveCall call_of(const Case& what, int ranks, const Operands& operands);
+
 /// Writes the input of this rank, and rubbish where results will be. `seed` makes runs differ.
 void write_input(const Case& what, int rank, int ranks, std::uint64_t seed, const Operands& operands);
 

@@ -18,17 +18,11 @@ double seconds(Clock::duration duration) { return std::chrono::duration<double>(
 class Call {
  public:
   Call(Communicator& communicator, const Case& what, const Operands& operands)
-      : communicator_(communicator), collective_(collective_of(what.benchmark)) {
+      : communicator_(communicator),
+        collective_(collective_of(what.benchmark)),
+        call_(call_of(what, communicator.size(), operands)) {
     const int ranks = communicator.size();
-    const Shape shape = what.shape(ranks);
-    call_ = {.collective = collective_.value_or(Collective::barrier),
-             .send = operands.send,
-             .recv = operands.recv,
-             .count = shape.count,
-             .type = what.type,
-             .op = what.op,
-             .root = what.root};
-    ring_bytes_ = shape.count * size_of(what.type);
+    ring_bytes_ = call_.count * size_of(what.type);
     to_ = (communicator.rank() + 1) % ranks;
     from_ = (communicator.rank() + ranks - 1) % ranks;
   }

@@ -44,12 +44,6 @@ void print_row(std::size_t bytes, const Bench::Result& result, const AlgorithmTi
   std::fflush(stdout);
 }
 
-const collectives::Algorithm* find_algorithm(Collective collective, const std::string& name) {
-  for (const collectives::Algorithm* algorithm : collectives::algorithms())
-    if (algorithm->collective == collective && algorithm->name == name) return algorithm;
-  return nullptr;
-}
-
 int tune(const TuneWords& words) {
   const TuneOptions options = tune_options(words);
   Context context;
@@ -87,7 +81,8 @@ int tune(const TuneWords& words) {
       const AlgorithmTime& best = pick(result, before);
       before = best.algorithm;
       const std::size_t bytes = std::max(what.shape(world.size()).send, what.shape(world.size()).recv) * sizeof(float);
-      shape.ranges.push_back({collective, bytes, find_algorithm(collective, best.algorithm), best.seconds * 1e6});
+      shape.ranges.push_back(
+          {collective, bytes, collectives::find_algorithm(collective, best.algorithm), best.seconds * 1e6});
       if (first) print_row(*size, result, best);
     }
   }

@@ -1,5 +1,6 @@
 #include "tune/measure.hpp"
 
+#include "common/statistics.hpp"
 #include "runtime/inspect.hpp"
 
 #include <fmt/format.h>
@@ -16,11 +17,6 @@ namespace {
 constexpr int first_calls = 3;
 constexpr double hopeless = 4;  // times the fastest
 constexpr int most_calls = 2000;
-
-double median(std::vector<double> samples) {
-  std::ranges::sort(samples);
-  return samples[samples.size() / 2];
-}
 
 }  // namespace
 
@@ -47,16 +43,9 @@ double Bench::time(Communicator& communicator, const CollectiveCall& call, int c
 }
 
 Bench::Result Bench::measure(const Case& what, int rounds, double round_s) {
-  const Shape shape = what.shape(world_.size());
   const Operands operands = place(what, world_.rank(), world_.size(), send_.data(), recv_.data());
   write_neutral(what, world_.size(), operands);
-  const CollectiveCall call{.collective = *collective_of(what.benchmark),
-                            .send = operands.send,
-                            .recv = operands.recv,
-                            .count = shape.count,
-                            .type = what.type,
-                            .op = what.op,
-                            .root = what.root};
+  const CollectiveCall call = call_of(what, world_.size(), operands);
   std::vector<std::string> names = runtime::algorithms_for(world_, call);
   if (names.empty()) return {};
   Result result{.chosen = names.front(), .measured = {}};
@@ -78,7 +67,7 @@ Bench::Result Bench::measure(const Case& what, int rounds, double round_s) {
       if (round == 0) often = static_cast<int>(std::clamp(round_s / first[name], 1.0, double{most_calls}));
       samples[name].push_back(time(with(what, name), call, often));
     }
-  for (const std::string& name : names) result.measured.push_back({name, median(samples[name])});
+  for (const std::string& name : names) result.measured.push_back({name, summarize(samples[name]).median});
   std::ranges::stable_sort(result.measured, {}, &AlgorithmTime::seconds);
   return result;
 }

@@ -37,6 +37,12 @@ constexpr const Algorithm* list[] = {GODWIT_ALGORITHMS(ADDRESS)};
 
 std::span<const Algorithm* const> algorithms() noexcept { return list; }
 
+const Algorithm* find_algorithm(Collective collective, std::string_view name) noexcept {
+  for (const Algorithm* algorithm : list)
+    if (algorithm->collective == collective && algorithm->name == name) return algorithm;
+  return nullptr;
+}
+
 Schedule build(const Algorithm& algorithm, const Problem& problem, Rank rank) {
   ScheduleBuilder builder(problem, rank);
   algorithm.build(builder);

@@ -37,14 +37,9 @@ void build_chain(ScheduleBuilder& b) {
   if (b.rank() == root) b.finish(b.output(), b.count());
 }
 
-Cost cost_chain(const Problem& problem) noexcept {
-  Cost cost = cost_of_chain(problem);
-  if (problem.size > 1) cost.reduced = Terms(problem).bytes;
-  return cost;
-}
-
 }  // namespace
 
-extern const Algorithm reduce_chain{"chain", "ring", Collective::reduce, keeps_order, cost_chain, build_chain, true};
+extern const Algorithm reduce_chain{"chain",     "ring", Collective::reduce, keeps_order, cost_of_reducing_chain,
+                                    build_chain, true};
 
 }  // namespace godwit::collectives

@@ -16,14 +16,8 @@ void build_chain(ScheduleBuilder& b) {
   if (first) b.copy(b.input(), b.output(), b.count());
 }
 
-Cost cost_chain(const Problem& problem) noexcept {
-  Cost cost = cost_of_chain(problem);
-  if (problem.size > 1) cost.reduced = Terms(problem).bytes;
-  return cost;
-}
-
 }  // namespace
 
-extern const Algorithm scan_chain{"chain", "ring", Collective::scan, always, cost_chain, build_chain, true};
+extern const Algorithm scan_chain{"chain", "ring", Collective::scan, always, cost_of_reducing_chain, build_chain, true};
 
 }  // namespace godwit::collectives

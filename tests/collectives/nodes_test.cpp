@@ -99,10 +99,7 @@ INSTANTIATE_TEST_SUITE_P(All, OnNodes, testing::ValuesIn(algorithms().begin(), a
                            return std::string(to_string(test.param->collective)) + "_" + std::string(test.param->name);
                          });
 
-const Algorithm& find(Collective collective, std::string_view name) {
-  return **std::ranges::find_if(algorithms(),
-                                [&](const Algorithm* a) { return a->collective == collective && a->name == name; });
-}
+const Algorithm& find(Collective collective, std::string_view name) { return *find_algorithm(collective, name); }
 
 /// Elements that cross between nodes in all.
 std::uint64_t crossing(const Algorithm& algorithm, const Problem& p) {

@@ -14,20 +14,14 @@
 namespace godwit::collectives {
 namespace {
 
-const Algorithm* algorithm(Collective collective, std::string_view name) {
-  for (const Algorithm* known : algorithms())
-    if (known->collective == collective && known->name == name) return known;
-  return nullptr;
-}
-
 Tuning example() {
   Tuning tuning;
   tuning.set({8,
               2,
               4,
-              {{Collective::allreduce, 1024, algorithm(Collective::allreduce, "kary"), 3.5},
-               {Collective::broadcast, 64, algorithm(Collective::broadcast, "chain"), 1},
-               {Collective::allreduce, 65536, algorithm(Collective::allreduce, "ring"), 80}}});
+              {{Collective::allreduce, 1024, find_algorithm(Collective::allreduce, "kary"), 3.5},
+               {Collective::broadcast, 64, find_algorithm(Collective::broadcast, "chain"), 1},
+               {Collective::allreduce, 65536, find_algorithm(Collective::allreduce, "ring"), 80}}});
   return tuning;
 }
 
@@ -61,8 +55,8 @@ TEST(Tuning, ComesBackFromItsText) {
 
 TEST(Tuning, AShapeTakesThePlaceOfItsForerunnerOnly) {
   Tuning tuning = example();
-  tuning.set({4, 1, 4, {{Collective::allreduce, 8, algorithm(Collective::allreduce, "ring"), 1}}});
-  tuning.set({8, 2, 4, {{Collective::allreduce, 8, algorithm(Collective::allreduce, "binomial"), 1}}});
+  tuning.set({4, 1, 4, {{Collective::allreduce, 8, find_algorithm(Collective::allreduce, "ring"), 1}}});
+  tuning.set({8, 2, 4, {{Collective::allreduce, 8, find_algorithm(Collective::allreduce, "binomial"), 1}}});
   EXPECT_EQ(found(tuning, allreduce(8)), "binomial");
   EXPECT_EQ(found(tuning, allreduce(8, 4, {1, 4})), "ring");
 }

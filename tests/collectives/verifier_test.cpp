@@ -10,10 +10,7 @@
 namespace godwit::collectives {
 namespace {
 
-const Algorithm& find(Collective collective, std::string_view name) {
-  return **std::ranges::find_if(algorithms(),
-                                [&](const Algorithm* a) { return a->collective == collective && a->name == name; });
-}
+const Algorithm& find(Collective collective, std::string_view name) { return *find_algorithm(collective, name); }
 
 Problem allreduce(int size, std::uint64_t count = 8) {
   return {.collective = Collective::allreduce, .size = size, .count = count, .type = DataType::int32};

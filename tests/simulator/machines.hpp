@@ -40,8 +40,7 @@ inline Cluster crowded(int nodes) {
 }
 
 inline const Algorithm& algorithm(Collective collective, std::string_view name) {
-  for (const Algorithm* known : algorithms())
-    if (known->collective == collective && known->name == name) return *known;
+  if (const Algorithm* known = find_algorithm(collective, name)) return *known;
   throw std::invalid_argument(std::string(name));
 }
 

@@ -26,8 +26,7 @@ Cluster cluster_of(const std::string& name) {
 }
 
 const Algorithm& allreduce(std::string_view name) {
-  for (const Algorithm* known : algorithms())
-    if (known->collective == Collective::allreduce && known->name == name) return *known;
+  if (const Algorithm* known = find_algorithm(Collective::allreduce, name)) return *known;
   throw std::invalid_argument(std::string(name));
 }
 
