@@ -98,8 +98,7 @@ void VerbsTransport::agree_atomics() {
              });
   if (all && !atomics_)
     services_.log.info(
-        "verbs: atomics on this rank's memory are executed by its CPU: those of several adapters are not atomic to "
-        "each "
+        "verbs: this rank's CPU executes atomics on its memory, because those of two adapters are not atomic to each "
         "other; GODWIT_IB_RAILS=1 or GODWIT_ATOMICS=adapter uses one only");
 }
 
